@@ -57,12 +57,8 @@ const FLOORS: Record<string, string[][]> = {
     ['cluster/'],
     ['jobs/'],
     ['service/aggregates/', 'service/demo/', 'service/documents/', 'service/sampling/', 'service/search/'],
-    [
-      'service/documents/blank.ts',
-      'service/documents/document-chunks.ts',
-      'service/documents/text-boundaries.ts',
-      'service/vectors/',
-    ],
+    ['service/documents/text-boundaries.ts'],
+    ['service/documents/blank.ts', 'service/documents/document-chunks.ts', 'service/vectors/'],
     ['cluster/operations/', 'service/collections/'],
     [
       'api/native/',
