@@ -174,6 +174,7 @@ def test_what_can_not_be_sent_is_named_with_its_item_and_place() -> None:
         ({"vector": 0.5}, "vector: is a float, not a list of numbers"),
         ({"vector": b"abc"}, "vector: has 3 bytes"),
         ({"vector": "a text"}, "vector: is a text that is no base64"),
+        ({"vector": "cats"}, "vector: is a text that is no base64 of float32 values; a text to be embedded is given as text"),
         ({"vector": "[0.5, 'a']"}, """vector: number 1 is "'a'", a str"""),
         ({"vector": "[0.5, nan]"}, "vector: number 1 is nan"),
         ({"vector": "[0.5, , 1]"}, "vector: number 1 is '', a str"),

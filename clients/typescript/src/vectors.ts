@@ -31,13 +31,20 @@ const isLittleEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
  */
 export function base64FromVector(vector: VectorLike): string {
   if (typeof vector === 'string') {
-    if (!BASE64.test(vector))
-      throw new InvalidValueError('is a text that is no base64; a text to be embedded is given as text');
+    if (!BASE64.test(vector) || bytesOf(vector) % Float32Array.BYTES_PER_ELEMENT !== 0)
+      throw new InvalidValueError(
+        'is a text that is no base64 of float32 values; a text to be embedded is given as text',
+      );
     return vector;
   }
   const floats = vector instanceof Float32Array ? checked(vector, vector) : floatsOf(vector);
   const { buffer, byteOffset, byteLength } = isLittleEndian ? floats : swapped(floats);
   return base64FromBytes(new Uint8Array(buffer, byteOffset, byteLength));
+}
+
+/** How many bytes a base64 text holds; words of four letters are base64, too. */
+function bytesOf(base64: string): number {
+  return Math.floor((base64.replace(/=+$/, '').length * 3) / 4);
 }
 
 /** The base64 text of bytes. */

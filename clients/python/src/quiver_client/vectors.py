@@ -47,11 +47,13 @@ def vector_bytes(vector: VectorLike) -> bytes:
         if listed is not None:
             return _bytes_of_numbers(_numbers_of(listed[1].strip()))
         try:
-            return vector_bytes(base64.b64decode(vector, validate=True))
-        except ValueError as error:
-            if isinstance(error, InvalidValueError):
-                raise
-            raise InvalidValueError("is a text that is no base64; a text to be embedded is given as text") from None
+            data = base64.b64decode(vector, validate=True)
+        except ValueError:
+            data = None
+        # Words of four letters are base64, too.
+        if data is None or len(data) % _FLOAT32_BYTES:
+            raise InvalidValueError("is a text that is no base64 of float32 values; a text to be embedded is given as text")
+        return data
     if isinstance(vector, (bytes, bytearray)) or (isinstance(vector, memoryview) and vector.format == "B"):
         if len(vector) % _FLOAT32_BYTES:
             raise InvalidValueError(f"has {len(vector)} bytes, which is no whole number of float32 values")

@@ -183,7 +183,8 @@ test('arrays of every number type are vectors', async () => {
   await expect(items.search({ vector: { a: 1 } as never })).rejects.toThrow(
     'vector: is object, not a list of numbers; metadata are given as metadata',
   );
-  await expect(items.search({ vector: 'some text' })).rejects.toThrow('vector: is a text that is no base64');
+  for (const vector of ['some text', 'cats'])
+    await expect(items.search({ vector })).rejects.toThrow('vector: is a text that is no base64 of float32 values');
 });
 
 test('an answer is gone through, and has a length, as its list, without other members than before', async () => {
