@@ -40,6 +40,7 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   queries: ['searches', 'vectors'],
   query: ['text', 'question', 'query_text', 'q'],
   query_text: ['text', 'query', 'keywords', 'q'],
+  set: ['metadata', 'payload', 'values', 'properties', 'update'],
   text: ['query', 'query_text', 'content', 'document', 'q', 'page_content', 'body', 'chunk'],
   total: ['with_total', 'track_total_hits', 'count', 'include_total'],
   top_k: ['k', 'limit', 'top', 'n_results', 'size', 'num_results', 'max_results'],

@@ -50,7 +50,7 @@ const scope = z
   .transform(({ name, prefix, role: own }, context): CollectionScope => {
     if (name !== undefined && prefix === undefined) return { name, role: own };
     if (prefix !== undefined && name === undefined) return { prefix, role: own };
-    report(context, name, 'must have either name or prefix');
+    report(context, name, 'must have either name or prefix', { wanted: ['name', 'prefix'] });
     return z.NEVER;
   });
 
@@ -73,7 +73,7 @@ const quota = z
   })
   .transform(({ items = null, bytes = null, period }, context) => {
     if (items === null && bytes === null)
-      report(context, items, 'must have items or bytes', { kind: 'invalid_parameter' });
+      report(context, items, 'must have items or bytes', { kind: 'invalid_parameter', wanted: ['items', 'bytes'] });
     return { items, bytes, period };
   });
 

@@ -164,7 +164,9 @@ export function patchBody(limits: HttpLimits) {
     .transform((body, context) => {
       const { vector: given, text, embed, metadata: json, if_version: expected, expires_at: expiry } = body;
       if (given === undefined && text === undefined && json === undefined && expiry === undefined)
-        report(context, body, 'must have metadata, text, vector or expires_at');
+        report(context, body, 'must have metadata, text, vector or expires_at', {
+          wanted: ['metadata', 'text', 'vector', 'expires_at'],
+        });
       if (embed === true && (text === undefined || text.trim() === '' || given !== undefined))
         report(context, body, 'needs a text, and no vector', { path: ['embed'] });
       const patched = json === undefined ? undefined : metadataPatch(json, body.metadata_mode === 'replace', limits);
@@ -189,7 +191,8 @@ export function updateByFilterBody(limits: HttpLimits) {
     .transform((body, context) => {
       const set = body.set === undefined ? {} : (JSON.parse(body.set) as Record<string, unknown>);
       const isUnchanged = body.unset.length === 0 && Object.keys(set).length === 0;
-      if (isUnchanged && body.expires_at === undefined) report(context, body, 'must have set, unset or expires_at');
+      if (isUnchanged && body.expires_at === undefined)
+        report(context, body, 'must have set, unset or expires_at', { wanted: ['set', 'unset', 'expires_at'] });
       if (hasNull(set)) report(context, body, 'must hold no null: unset takes members away', { path: ['set'] });
       const both = body.unset.find((name) => Object.hasOwn(set, name));
       if (both !== undefined)

@@ -465,6 +465,18 @@ export function hintsSuite(context: SuiteContext): void {
       expect(given).toContain(`body is not valid JSON: ${message}`);
     });
 
+    test('a change without what it may change says what was meant', async () => {
+      const patched = await context.api.call({
+        method: 'PATCH',
+        path: `/v1/collections/${name}/vectors/a`,
+        body: { payload: { a: 1 } },
+      });
+      expect(errorOf(patched, 422)).toContain('; there is "payload": did you mean metadata?');
+      expect(errorOf(await post('update_by_filter', { filters: { a: 1 }, metadata: { b: 2 } }), 422)).toContain(
+        'must have set, unset or expires_at; there is "metadata": did you mean set?',
+      );
+    });
+
     test('a wrong dimension of a single upsert is that of the vector', async () => {
       expect(errorOf(await post('upsert', { external_id: 'a', vector: [1, 2] }), 400)).toContain(
         'dimension mismatch: the vector has dimension 2',
