@@ -191,6 +191,7 @@ export function createService(options: {
     openTarget,
     reshards,
     jobs: stored,
+    collectionObstacle: options.collectionObstacle,
   });
   const jobs = new JobRequests([
     new BackupJobs({ store, clock, requests: backups }),

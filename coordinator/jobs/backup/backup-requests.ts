@@ -30,6 +30,7 @@ import {
   restorePath,
 } from './backup-record';
 import type { JobRecord } from '../record/job-record';
+import { checkFeatures, type CollectionObstacle } from '../../service/collections/collection-obstacle';
 import type { StoredJobs } from '../record/stored-jobs';
 import { lastCheck } from './backup-checks';
 import { BackupRepository, type StoredBackup } from './backup-repository';
@@ -61,6 +62,7 @@ export class BackupRequests implements BackupsService {
       openTarget: OpenTarget;
       reshards: Pick<ReshardRequests, 'mustBeEmpty'>;
       jobs: Pick<StoredJobs, 'begin' | 'newId' | 'underWay' | 'cancel'>;
+      collectionObstacle?: CollectionObstacle | undefined;
     },
   ) {}
 
@@ -233,7 +235,10 @@ export class BackupRequests implements BackupsService {
     const source = await this.restoredFrom(input, target);
     const wallMs = clock.wallMs();
     const chosen = chosenOf(source, input, new Date(wallMs).toISOString());
-    const names = chosen.map(({ record }) => collectionFromEntry({ key: '', value: record }).name);
+    const records = chosen.map(({ record }) => collectionFromEntry({ key: '', value: record }));
+    const { collectionObstacle = () => null } = this.options;
+    for (const record of records) checkFeatures(record, collectionObstacle);
+    const names = records.map(({ name }) => name);
     for (const [i, name] of names.entries())
       if (names.indexOf(name) !== i)
         throw new QuiverError('invalid_parameter', `two collections would be restored as "${name}"`);

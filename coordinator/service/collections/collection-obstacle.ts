@@ -12,8 +12,11 @@ export function checkReindex(obstacle: CollectionObstacle): void {
   if (reason !== null) throw new QuiverError('unavailable', reason);
 }
 
-/** Errors: unavailable when a member does not know what a new collection has. */
-export function checkFeatures({ keywordFields, language }: NewCollection, obstacle: CollectionObstacle): void {
+/** Errors: unavailable when a member does not know what a collection has that is made or restored. */
+export function checkFeatures(
+  { keywordFields, language }: Pick<NewCollection, 'keywordFields' | 'language'>,
+  obstacle: CollectionObstacle,
+): void {
   const reasons = [
     keywordFields === undefined ? null : obstacle('keyword-fields', 'collections can have keyword_fields'),
     isUnspaced(language) ? obstacle('unspaced-languages', `their language can be ${language}`) : null,

@@ -1,3 +1,4 @@
+import type { CollectionObstacle } from '../../../../../coordinator/service/collections/collection-obstacle';
 import { StoredJobs } from '../../../../../coordinator/jobs/record/stored-jobs';
 import { ONLY_DRIVER } from '../../../../../coordinator/jobs/driving/owned-entry';
 import { VerifyKind } from '../../../../../coordinator/jobs/backup/verify-kind';
@@ -34,14 +35,14 @@ const manifest: BackupManifest = {
   totalBytes: 0,
 };
 let store: ClusterStore;
+let objects: Map<string, Buffer>;
 let requests: BackupRequests;
+let requestsWith: (collectionObstacle?: CollectionObstacle) => BackupRequests;
 let jobs: StoredJobs;
 
 beforeEach(async () => {
   store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
-  const objects = new Map([
-    [`backups/${ID}.json`, sealedText(manifest, { seals: TEST_SEALS, key: `backups/${ID}.json` })],
-  ]);
+  objects = new Map([[`backups/${ID}.json`, sealedText(manifest, { seals: TEST_SEALS, key: `backups/${ID}.json` })]]);
   const target: BackupTarget = {
     name: 'file:/x',
     seals: TEST_SEALS,
@@ -65,14 +66,17 @@ beforeEach(async () => {
     kinds: [new VerifyKind({ openTarget, pace: new Pace(Infinity), clock, log: silentLogger as Logger })],
     rightsOf: {},
   });
-  requests = new BackupRequests({
-    store,
-    clock,
-    target: target.name,
-    openTarget,
-    reshards: { mustBeEmpty: async () => undefined },
-    jobs,
-  });
+  requestsWith = (collectionObstacle) =>
+    new BackupRequests({
+      store,
+      clock,
+      target: target.name,
+      openTarget,
+      reshards: { mustBeEmpty: async () => undefined },
+      jobs,
+      collectionObstacle,
+    });
+  requests = requestsWith();
 });
 afterEach(() => store.close());
 
@@ -91,6 +95,29 @@ test('a backup is not deleted while it is restored, and is afterwards', async ()
     [{ type: 'put', key, value: JSON.stringify({ ...(JSON.parse(value) as RestoreRecord), state: 'done' }) }],
   );
   expect((await requests.delete(ID)).state).toBe('deleting');
+});
+
+test('what not every member knows is not restored', async () => {
+  const record = {
+    ...{ uid: 'c', identity: 'c', name: 'c', dim: 2, metric: 'l2', description: null, language: 'zh' },
+    ...{ quantization: 'int8', shards: 1, replicas: 1, minInSync: 1, createdAt: '', embeddingModel: null },
+    ...{ keywordFields: [{ path: 'title', weight: 2 }], state: 'ready' },
+  };
+  const object = { key: `data/${ID}/c.0/a/shard.json`, bytes: 1, sha256: 'ab'.repeat(32) };
+  const shards = [{ items: 0, totalBytes: 1, needs: [ID], manifest: object }];
+  const collections = [{ name: 'c', uid: 'c', record: JSON.stringify(record), shards }];
+  const key = `backups/${ID}.json`;
+  objects.set(key, sealedText({ ...manifest, collections }, { seals: TEST_SEALS, key }));
+  const restore = { backup: ID, rename: {}, keys: false };
+  for (const missing of ['keyword-fields', 'unspaced-languages'] as const) {
+    const obstacle: CollectionObstacle = (feature) => (feature === missing ? `nobody knows ${feature}` : null);
+    await expect(requestsWith(obstacle).restore(restore)).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: `nobody knows ${missing}`,
+    });
+  }
+  expect((await store.list('/q/restores')).entries).toEqual([]);
+  expect((await requests.restore(restore)).collections).toHaveLength(1);
 });
 
 test('a backup under way is given up also where its target is one of this service no more', async () => {
