@@ -1,4 +1,5 @@
 import type { CollectionObstacle } from '../../../../../coordinator/service/collections/collection-obstacle';
+import { collectionToValue } from '../../../../../coordinator/service/collections/collection-record';
 import { StoredJobs } from '../../../../../coordinator/jobs/record/stored-jobs';
 import { ONLY_DRIVER } from '../../../../../coordinator/jobs/driving/owned-entry';
 import { VerifyKind } from '../../../../../coordinator/jobs/backup/verify-kind';
@@ -98,14 +99,14 @@ test('a backup is not deleted while it is restored, and is afterwards', async ()
 });
 
 test('what not every member knows is not restored', async () => {
-  const record = {
+  const record = collectionToValue({
     ...{ uid: 'c', identity: 'c', name: 'c', dim: 2, metric: 'l2', description: null, language: 'zh' },
     ...{ quantization: 'int8', shards: 1, replicas: 1, minInSync: 1, createdAt: '', embeddingModel: null },
     ...{ keywordFields: [{ path: 'title', weight: 2 }], state: 'ready' },
-  };
+  });
   const object = { key: `data/${ID}/c.0/a/shard.json`, bytes: 1, sha256: 'ab'.repeat(32) };
   const shards = [{ items: 0, totalBytes: 1, needs: [ID], manifest: object }];
-  const collections = [{ name: 'c', uid: 'c', record: JSON.stringify(record), shards }];
+  const collections = [{ name: 'c', uid: 'c', record, shards }];
   const key = `backups/${ID}.json`;
   objects.set(key, sealedText({ ...manifest, collections }, { seals: TEST_SEALS, key }));
   const restore = { backup: ID, rename: {}, keys: false };
