@@ -25,8 +25,8 @@ const CHANGED_SHARE = 0.1;
 /** After this long, any change is in a checkpoint. */
 const AGE_MAX_MS = 10 * 60_000;
 /**
- * A checkpoint is due, at most once in this time, when the graph has grown by this factor, for example after a load:
- * building it again would take longer than saving it.
+ * A checkpoint is due, at most once in this time, when the graph has grown by this factor, for example after a load, or
+ * when so much more of it is refined: doing it again would take longer than saving it.
  */
 const GRAPH_GROWTH = 1.1;
 const GRAPH_AGE_MS = 60_000;
@@ -46,6 +46,12 @@ const FEW = { operations: FEW_OPERATIONS, rows: 64, bytes: 256 * 1024 };
 const RETRY_MS = 60_000;
 const CHECK_MS = 5_000;
 
+/** Of the vector index what changes without a write. */
+interface SavedGraph {
+  rows: number;
+  refinedRows: number;
+}
+
 /** Writes the checkpoints of one open shard: in the background when due, and on demand. */
 export class Checkpointer {
   private manifest: Manifest | null;
@@ -55,7 +61,8 @@ export class Checkpointer {
    * next time.
    */
   private readAnew = 0;
-  private graphRows: number;
+  /** What the last checkpoint has of the graph. */
+  private graph: SavedGraph;
   /** Number of the newest attempt, including failed ones, so that no folder is written twice. */
   private lastNumber: number;
   private lastStartMs = performance.now();
@@ -89,7 +96,7 @@ export class Checkpointer {
     this.lastNumber = last.manifest?.number ?? 0;
     this.changes = last.repairs;
     if (last.manifest === null && last.repairs <= FEW.operations) this.readAnew = last.repairs;
-    this.graphRows = this.graphRowsNow();
+    this.graph = this.graphNow();
     this.endChecks = slowInterval(CHECK_MS, () => this.writeIfDue());
   }
 
@@ -101,7 +108,8 @@ export class Checkpointer {
 
   /** Whether there is anything that the last checkpoint does not hold. */
   get isBehind(): boolean {
-    return this.changes > 0 || this.graphRows !== this.graphRowsNow();
+    const { rows, refinedRows } = this.graphNow();
+    return this.changes > 0 || rows !== this.graph.rows || refinedRows !== this.graph.refinedRows;
   }
 
   /**
@@ -187,7 +195,7 @@ export class Checkpointer {
     if (!records.isOnlyRead) await records.stabilise(counters.lastOperation);
     this.changes = 0;
     this.readAnew = 0;
-    this.graphRows = this.graphRowsNow();
+    this.graph = this.graphNow();
   }
 
   private writeIfDue(): void {
@@ -207,13 +215,15 @@ export class Checkpointer {
     if (this.changes > this.readAnew && ageMs > AGE_MAX_MS) return true;
     if (ageMs <= GRAPH_AGE_MS || nowMs - this.graphLookedMs < GRAPH_CHECK_MS) return false;
     this.graphLookedMs = nowMs;
-    return this.graphRowsNow() > this.graphRows * GRAPH_GROWTH;
+    const { rows, refinedRows, isReady } = this.graphNow();
+    // Refining takes longer than adding. It is saved when all of it is done: until then a start repeats it.
+    return rows > this.graph.rows * GRAPH_GROWTH || (isReady && refinedRows > this.graph.refinedRows * GRAPH_GROWTH);
   }
 
-  /** The part of the vector index that changes without a write. */
-  private graphRowsNow(): number {
-    const { segments } = this.parts.indexes.vectors.status();
-    return segments.reduce((sum, { kind, rows }) => sum + (kind === 'sealed' ? rows : 0), 0);
+  private graphNow(): SavedGraph & { isReady: boolean } {
+    const { segments, progress } = this.parts.indexes.vectors.status();
+    const rows = segments.reduce((sum, { kind, rows: own }) => sum + (kind === 'sealed' ? own : 0), 0);
+    return { rows, refinedRows: progress.refinedRows, isReady: progress.state === 'ready' };
   }
 
   private async attempt(): Promise<void> {
@@ -222,7 +232,7 @@ export class Checkpointer {
     // The checkpoint covers every operation up to here; slots changed later are repaired from the journal at the next
     // start.
     const { lastOperation, lastRecno } = counters;
-    const graphRows = this.graphRowsNow();
+    const graph = this.graphNow();
     const covered = this.changes;
     this.changes = 0;
     this.readAnew = 0;
@@ -249,7 +259,7 @@ export class Checkpointer {
       };
       await writeManifest(folder, manifest);
       this.manifest = manifest;
-      this.graphRows = graphRows;
+      this.graph = graph;
     } catch (error) {
       this.changes += covered;
       // On a full disk, the written part takes the space that everything else needs.

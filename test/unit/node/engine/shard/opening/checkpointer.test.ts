@@ -11,6 +11,7 @@ import type { ShardCounters } from '../../../../../../node/engine/shard/writing/
 
 let asked: number;
 let graphRows: number;
+let progress: { refinedRows: number; state: 'ready' | 'refining' };
 let attempts: number;
 let checkpointer: Checkpointer;
 
@@ -18,6 +19,7 @@ beforeEach(() => {
   jest.useFakeTimers();
   asked = 0;
   graphRows = 100;
+  progress = { refinedRows: 0, state: 'ready' };
   attempts = 0;
   const indexes = {
     directory: {
@@ -30,7 +32,7 @@ beforeEach(() => {
     vectors: {
       status: () => {
         asked += 1;
-        return { segments: [{ kind: 'sealed', rows: graphRows }] };
+        return { segments: [{ kind: 'sealed', rows: graphRows }], progress };
       },
       discardOtherSaves: async () => undefined,
     },
@@ -64,6 +66,17 @@ test('a shard in which nothing happens is seldom asked for its graph', async () 
 test('a graph that has grown is saved, within half a minute once the last checkpoint is a minute old', async () => {
   await jest.advanceTimersByTimeAsync(120_000);
   graphRows = 200;
+  await jest.advanceTimersByTimeAsync(36_000);
+  expect(attempts).toBe(1);
+});
+
+test('a graph that was refined is saved once all of it is, or when the shard closes', async () => {
+  await jest.advanceTimersByTimeAsync(120_000);
+  progress = { refinedRows: 60, state: 'refining' };
+  await jest.advanceTimersByTimeAsync(600_000);
+  expect(attempts).toBe(0);
+  expect(checkpointer.isBehind).toBe(true);
+  progress = { refinedRows: 100, state: 'ready' };
   await jest.advanceTimersByTimeAsync(36_000);
   expect(attempts).toBe(1);
 });
@@ -103,7 +116,7 @@ test('what a checkpoint that failed has saved of the vectors goes, and what is i
     filters: empty,
     keywords: empty,
     vectors: {
-      status: () => ({ segments: [] }),
+      status: () => ({ segments: [], progress: { refinedRows: 0, state: 'ready' } }),
       save: async () => {
         saved += 1;
         saves.push(`save-${saved}`);
