@@ -29,6 +29,10 @@ function expectSame(directory: Directory, model: ReadonlyMap<number, DirectoryEn
     assert.equal(directory.slotOf(entry.externalId), slot);
     assert.equal(directory.isLive(slot), true);
   }
+  const ids = [...model.values()].map(({ externalId }) => externalId);
+  expect([...directory.slotsOf([...ids, 'nobody', ...ids.slice(0, 9)])].sort((a, b) => a - b)).toEqual(
+    [...model.keys(), ...[...model.keys()].slice(0, 9)].sort((a, b) => a - b),
+  );
   expect([...directory.liveSlots()]).toEqual([...model.keys()].sort((a, b) => a - b));
   const { limit, free } = directory.freeSlots();
   expect(limit).toBe(Math.max(-1, ...model.keys()) + 1);

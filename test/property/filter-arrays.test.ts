@@ -124,7 +124,8 @@ class Model {
   private readonly items = {
     metadataOf: (slot: number): JsonObject => this.metadata.get(slot) as JsonObject,
     factsOf: (slot: number): ItemFacts => this.facts.get(slot) as ItemFacts,
-    slotOf: (externalId: string): number => this.slots.get(externalId) ?? -1,
+    slotsOf: (externalIds: readonly string[]): Uint32Array =>
+      Uint32Array.from(externalIds.flatMap((externalId) => this.slots.get(externalId) ?? [])),
     slotsExpiring: (low: number, high: number): number[] =>
       [...this.facts]
         .filter(([, { expiry }]) => expiry !== 0 && Math.abs(expiry) >= low && Math.abs(expiry) <= high)

@@ -117,6 +117,25 @@ export class Directory {
     return this.ids.find(hashOfId(externalId), (slot) => this.hasExternalId(slot, externalId));
   }
 
+  /** The slots of the live items that have one of some thousand ids at most; perhaps twice, and in any order. */
+  slotsOf(externalIds: readonly string[]): Uint32Array {
+    const count = externalIds.length;
+    const slots = this.ids.firstOf(Uint32Array.from(externalIds, hashOfId));
+    // By slots, because those of one page are near to each other: each with the place of its id.
+    const keys = new Float64Array(count);
+    let known = 0;
+    for (let i = 0; i < count; i++) if (slots[i] >= 0) keys[known++] = slots[i] * count + i;
+    const found = new Uint32Array(known);
+    let size = 0;
+    for (const key of keys.subarray(0, known).sort()) {
+      const slot = Math.floor(key / count);
+      const externalId = externalIds[key - slot * count];
+      const own = this.hasExternalId(slot, externalId) ? slot : this.storedSlotOf(externalId);
+      if (own >= 0 && this.isLive(own)) found[size++] = own;
+    }
+    return found.subarray(0, size);
+  }
+
   isLive(slot: number): boolean {
     const page = this.pages[pageNumberOf(slot)];
     return page !== undefined && (page.flags[positionInPage(slot)] & (LIVE | HIDDEN)) === LIVE;

@@ -10,8 +10,8 @@ export interface FilteredItems {
   metadataOf: (slot: number) => JsonObject;
   /** What filters ask of items besides; left out: nothing is known, and no such condition is passed. */
   factsOf?: (slot: number) => ItemFacts;
-  /** −1: there is no such item. */
-  slotOf?: (externalId: string) => number;
+  /** Of those that there are, perhaps twice and in any order; of some thousand at once, at most. */
+  slotsOf?: (externalIds: readonly string[]) => Uint32Array;
   /**
    * Those whose words pass; with paths, those that have the words anywhere. In steps: a slot that changes between two
    * may be wrong.

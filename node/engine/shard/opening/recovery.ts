@@ -108,7 +108,7 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
   const items: FilteredItems = {
     metadataOf: (slot) => parsedMetadata(indexes.directory.metadataOf(slot)),
     factsOf: (slot) => itemFacts(indexes, slot),
-    slotOf: (externalId) => indexes.directory.slotOf(externalId),
+    slotsOf: (externalIds) => indexes.directory.slotsOf(externalIds),
     slotsWithWords: (condition) => slotsWithWords(indexes, condition),
     preparePhrase: (condition) => indexes.phrases.prepare(condition),
     slotsExpiring: (low, high) => indexes.directory.slotsExpiring(low, high),

@@ -23,6 +23,8 @@ test('finds what was added and not what was removed, however ids collide', () =>
       [...model].filter(([present, hash]) => table.find(hash, (candidate) => candidate === present) !== present),
     ).toEqual([]);
     expect(table.find(7, () => true)).toBe(-1);
+    const hashes = [...new Set([...model.values(), 7])];
+    expect([...table.firstOf(Uint32Array.from(hashes))]).toEqual(hashes.map((hash) => table.find(hash, () => true)));
   }
   for (const slot of [...model.keys()]) table.remove(slot);
   expect([...model.values()].filter((hash) => table.find(hash, () => true) !== -1)).toEqual([]);
