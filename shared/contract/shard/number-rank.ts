@@ -5,7 +5,7 @@
  */
 
 /** Parts into which a spread is divided at most. */
-const SPREAD_PARTS = 65_536n;
+const SPREAD_PARTS = 4_096n;
 const SIGN = 1n << 63n;
 const ALL = (1n << 64n) - 1n;
 

@@ -365,24 +365,18 @@ FieldCounts::Spread FieldCounts::spread(double low, double high, uint32_t max) c
   const auto add_to_parts = [&](double number, uint32_t count) {
     parts[uint32_t((number_rank(number) - first) >> shift)] += count;
   };
-  const auto add = [&](double number, uint32_t count) {
+  // A branch on the number: after the first round, most are outside.
+  each_number([&](double number, const FieldSource& source, const PostingView& posting) {
+    if (!(number >= low && number <= high)) return;
+    const uint32_t count = count_in(source, posting);
+    if (count == 0) return;
     if (!parts.empty()) return add_to_parts(number, count);
     result.values.push_back(number);
     result.counts.push_back(count);
     if (result.values.size() <= max) return;
     parts.assign(kSpreadParts, 0);
     for (size_t i = 0; i < result.values.size(); i++) add_to_parts(result.values[i], result.counts[i]);
-  };
-  const auto take = [&](double number) { add(number, 1); };
-  Gathered gathered(take);
-  each_number([&](double number, const FieldSource& source, const PostingView& posting) {
-    const bool is_inside = (number >= low) & (number <= high);
-    uint32_t slot = 0;
-    if (posting.has_one(slot)) return gathered.add(number, is_inside & source.has(slot));
-    const uint32_t count = is_inside ? count_in(source, posting) : 0;
-    if (count > 0) add(number, count);
   });
-  gathered.flush();
   if (parts.empty()) return result;
   result.is_listed = false;
   result.values.clear();

@@ -75,7 +75,7 @@ class FieldCounts {
 
   // Numbers from `low` to `high`: each with its count if they are no more than `max`, else how many there are in
   // kSpreadParts parts of equal width (spread_part).
-  static constexpr uint32_t kSpreadParts = 65'536;
+  static constexpr uint32_t kSpreadParts = 4'096;
   struct Spread {
     bool is_listed = true;
     std::vector<double> values;
