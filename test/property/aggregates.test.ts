@@ -126,6 +126,57 @@ describe('lists of values count as the metadata say', () => {
     }
   });
 
+  test.each([
+    { kind: 'one number each', lists: false },
+    { kind: 'and some have several', lists: true },
+  ])('of many numbers: $kind', ({ lists }) => {
+    const draw = new Draw(250);
+    const number = (): number => (draw.below(20_000_000) - 1e7) / 1_000;
+    const value = (): JsonValue => {
+      const kind = draw.below(20);
+      if (kind === 0) return draw.of(SCALARS);
+      return lists && kind === 1 ? [number(), number(), 3] : number();
+    };
+    const items = Array.from({ length: 12_000 }, (): JsonObject => {
+      const inner = draw.below(3);
+      return inner === 0 ? { a: { b: value() } } : inner === 1 ? { 'a.b': value() } : { a: value(), 'a.b': value() };
+    });
+    const index = new MemoryFilterIndex({ metadataOf: (slot) => items[slot] });
+    items.forEach((one, slot) => index.put(slot, one));
+    const edges = [-9e3, -8_999.5, -1, 0, 1, 2, 3, 4, 2_500, 2_500.001, 9e3];
+    for (const path of ['a', 'a.b']) {
+      for (const [part, isAll] of [edges, edges.slice(2, 4), edges.slice(0, 3)].flatMap((some) =>
+        [true, false].map(
+          (all) => [{ type: 'buckets', path, edges: some, times: false } as AggregatePart, all] as const,
+        ),
+      )) {
+        const slots = items.map((_, slot) => slot).filter(() => isAll || draw.below(2) === 0);
+        const bitmap = new Uint32Array(400);
+        for (const slot of slots) bitmap[slot >>> 5] |= 1 << (slot & 31);
+        const counted = { bitmap: isAll ? null : bitmap, size: slots.length };
+        const metadata = slots.map((slot) => items[slot]);
+        for (const one of [
+          part,
+          { type: 'numbers', path, sum: true },
+          { type: 'distinct', path, hashes: false },
+        ] as const)
+          expect(plain(index.counts.answer(one, counted))).toEqual(plain(readCounts(one, metadata, hashOf)));
+      }
+    }
+  });
+
+  test('very many distinct values are estimated as each by its hash', () => {
+    const items = Array.from({ length: 110_000 }, (_, i): JsonObject => ({ a: i / 7, b: i % 2 === 0 ? `v${i}` : i }));
+    const index = new MemoryFilterIndex({ metadataOf: (slot) => items[slot] });
+    items.forEach((one, slot) => index.put(slot, one));
+    for (const path of ['a', 'b']) {
+      const part = { type: 'distinct', path, hashes: false } as const;
+      const found = index.counts.answer(part, { bitmap: null, size: items.length });
+      expect(found).toEqual(readCounts(part, items, (value) => index.counts.hashOf(value)));
+      expect(found).toMatchObject({ count: 110_000, registers: expect.any(String) });
+    }
+  });
+
   test('shares by hashes are all values, each once', () => {
     const items = Array.from({ length: 500 }, (_, i): JsonObject => ({ a: i % 3 === 0 ? i : `v${i}` }));
     const index = new MemoryFilterIndex({ metadataOf: (slot) => items[slot] });
