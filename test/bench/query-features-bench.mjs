@@ -45,19 +45,24 @@ const SYLLABLES = [
 /** Of rows that count up, one after the other: prime, so that the remainders are all different. */
 const STEP = 7_919;
 const WEIGHTS = 1_000;
+/** Items of a page that a cursor is taken behind. */
+const PAGE_MAX = 1_000;
 const FIRST_TIME = Date.UTC(2020, 0, 1);
 const MINUTE = 60_000;
 
 /**
  * What is measured: what the i-th request has besides vector and k; or an object of that as `body`, with `beside`, what
- * the search without the feature has, or `path`, where it goes instead of to the search. A new feature is a row.
- * @type {Record<string, Body | { body: Body, beside?: Body, path?: string }>}
+ * the search without the feature has, or `path`, where it goes instead of to the search, and `behind`, so much of a
+ * scroll's items. A new feature is a row.
+ * @type {Record<string, Body | { body: Body, beside?: Body, path?: string, behind?: number }>}
  */
 export const FEATURES = {
   'fields: [], k 100': { body: () => ({ k: 100, fields: [] }), beside: () => ({ k: 100 }) },
   group_by: () => ({ group_by: 'title' }),
   'group_by, 3 hits each': () => ({ group_by: 'title', group_size: 3 }),
   order_by: () => ({ order_by: [{ field: 'price', direction: 'desc' }] }),
+  'ordered page': { path: 'scroll', body: ordered },
+  'ordered page, half way': { path: 'scroll', body: ordered, behind: 0.5 },
   'total, filtered': { body: (i) => ({ ...half(i), total: true }), beside: half },
   count: { path: 'count', body: half },
   'facet of 1,000 values': { path: 'aggregate', body: (i) => ({ ...half(i), facets: [{ field: 'shelf' }] }) },
@@ -165,7 +170,9 @@ export async function queryFeaturesBench(words) {
 
 /** The first request, each another, one again and again; each of the latter two in turns with plain searches. */
 async function measured(target, dataset, made, feature, { seconds, rounds }) {
-  const { body, beside = () => ({}), path } = typeof feature === 'function' ? { body: feature } : feature;
+  const { body: own, beside = () => ({}), path, behind } = typeof feature === 'function' ? { body: feature } : feature;
+  const cursor = behind === undefined ? undefined : await cursorBehind(target, behind * dataset.count, own(0, made));
+  const body = (i, from) => ({ ...own(i, from), cursor });
   const searchOf = (i, more) => {
     const query = i % dataset.queryCount;
     const vector = Buffer.from(dataset.queries.slice(query * dataset.dim, (query + 1) * dataset.dim).buffer).toString(
@@ -197,6 +204,17 @@ async function measured(target, dataset, made, feature, { seconds, rounds }) {
   return { firstMs, ...(await measureTurns(target.address, turns, { seconds, rounds })) };
 }
 
+/** Where a scroll is behind so many items. */
+async function cursorBehind(target, items, body) {
+  let cursor;
+  for (let at = 0; at < items; at += PAGE_MAX) {
+    const limit = Math.min(PAGE_MAX, items - at);
+    const { data } = await target.call('POST', `${target.collectionPath}/scroll`, { ...body, limit, cursor });
+    cursor = data.next_cursor;
+  }
+  return cursor;
+}
+
 function madeTitles(count) {
   const random = seededRandom(SEED);
   const word = () =>
@@ -215,6 +233,10 @@ function partsOf(row) {
 /** All over the Earth, but for its poles. */
 function placeOf(row) {
   return { lat: ((row * 0.754877) % 160) - 80, lon: ((row * 0.56984) % 360) - 180 };
+}
+
+function ordered() {
+  return { order_by: [{ field: 'price', direction: 'desc' }], limit: K, include_vectors: false };
 }
 
 /** Half of the items, about, in some hundred ways. */
