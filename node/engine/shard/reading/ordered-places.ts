@@ -15,11 +15,16 @@ import type { ShardIndexes } from '../shard-indexes';
 import { FirstPlaces } from './first-places';
 
 /**
- * `read`: so few items are all read, because a walk through the values would look at many that none of them has.
+ * `read`: so few items are all read, if they are few of the shard's: a walk through the values would look at many that
+ * none of them has.
  * `compared`: the ids of so few items with the same values are all compared; of more, those behind a place are looked
  * up in an order of all ids, which takes four bytes an item.
  */
 const BOUNDS = { read: 2_048, compared: 8_192 };
+/** To read an item takes as long as to pass over so many values; a shard has about as many as items. */
+const VALUES_PER_ITEM = 32;
+/** So many are always read. */
+const READ_MIN = 64;
 /** Of so many slots at a time, ids alone are compared: some ten microseconds. */
 const IDS_AT_ONCE = 128;
 
@@ -96,6 +101,11 @@ class PlaceWalk {
     }
   }
 
+  private get readMax(): number {
+    const { liveCount } = this.indexes.directory;
+    return Math.min(this.bounds.read, Math.max(READ_MIN, Math.floor(liveCount / VALUES_PER_ITEM)));
+  }
+
   private get left(): number {
     return this.request.limit - this.places.length;
   }
@@ -106,8 +116,7 @@ class PlaceWalk {
   private *walk(slots: SlotBits, values: readonly Scalar[], after: OrderPlace | null): Generator<undefined, void> {
     const { keys } = this.request;
     if (this.left === 0 || slots.size === 0) return;
-    if (slots.size <= this.bounds.read || values.length === keys.length)
-      return yield* this.readAll(slots, values, after);
+    if (slots.size <= this.readMax || values.length === keys.length) return yield* this.readAll(slots, values, after);
     const { missingFirst } = keys[values.length];
     const start = after?.values[values.length];
     if (missingFirst && (start ?? null) === null) yield* this.walkMissing(slots, values, after);
@@ -134,7 +143,7 @@ class PlaceWalk {
     const { order } = this.indexes.filters;
     const { keys } = this.request;
     const { field, descending } = keys[values.length];
-    const listedMax = values.length + 1 === keys.length ? this.bounds.compared : this.bounds.read;
+    const listedMax = values.length + 1 === keys.length ? this.bounds.compared : this.readMax;
     yield* order.prepare(field);
     const start = after?.values[values.length] ?? null;
     let from = start === null ? null : { value: start, included: true };
