@@ -151,7 +151,8 @@ test('measures features of searches beside the same searches without them', asyn
   const module = pathToFileURL(resolve(__dirname, '../bench/query-features-bench.mjs')).href;
   const printed = await run(module, `queryFeaturesBench(${JSON.stringify(words)})`);
   expect(printed).toMatch(/^\| feature \| plain \| each another \|/m);
-  for (const name of ['group_by', 'ordered page, half way', '100 ranges', 'equal']) expect(printed).toContain(`\n| ${name} |`);
+  for (const name of ['group_by', 'ordered page, half way', '100 ranges', 'equal'])
+    expect(printed).toContain(`\n| ${name} |`);
   for (const { plain, others, again, firstMs } of JSON.parse(readFileSync(json, 'utf8')).figures) {
     for (const one of [plain, others, again]) expect(one.p50Ms).toBeLessThanOrEqual(one.p99Ms);
     expect(firstMs).toBeGreaterThan(0);
