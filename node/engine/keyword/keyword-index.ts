@@ -110,7 +110,7 @@ export interface KeywordIndex {
   ): Generator<undefined, SlotScores>;
   /** Terms that begin with one or are near to it (sorted-terms.ts), in steps. */
   expansions(request: ExpansionRequest): Generator<undefined, Expansions>;
-  /** Lets go of what only expansions need. */
+  /** Lets go of what only expansions and other weights need. */
   dropSortedTerms(): void;
   /** The order of the words in texts, as files beside the index keep it. */
   readonly wordOrders: WordOrders;

@@ -128,7 +128,7 @@ export class ShardSearch {
     if (request.filter !== null) await filters.prepare(request.filter);
     const units = request.plan?.units ?? [];
     for (const { filter } of units) if (filter !== undefined) await filters.prepare(filter);
-    if (units.some(({ more }) => more !== undefined)) keepTerms(keywords);
+    if (request.fieldWeights !== undefined || units.some(({ more }) => more !== undefined)) keepTerms(keywords);
     // Many short texts have equal scores, so ids decide which of them are the best k.
     const nameOf = (slot: number): string => (directory.isLive(slot) ? directory.externalIdOf(slot) : '');
     // A slot that is emptied between two slices stays empty until the read ends.
