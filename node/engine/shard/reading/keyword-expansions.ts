@@ -14,7 +14,7 @@ export function termsFor(keywords: KeywordIndex, request: ExpansionRequest): Pro
   return inSlices(keywords.expansions(request));
 }
 
-/** Sees to it that an index lets go of the order of its terms, and of other weights, some time after they were needed. */
+/** Sees to it that an index lets go of the order of its terms and of other weights, some time after this. */
 export function keepTerms(keywords: KeywordIndex): void {
   clearTimeout(kept.get(keywords));
   const index = new WeakRef(keywords);

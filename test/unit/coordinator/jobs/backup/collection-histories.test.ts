@@ -1,6 +1,7 @@
 import { CollectionHistories } from '../../../../../coordinator/jobs/backup/collection-histories';
 import { ShippedLogs } from '../../../../../coordinator/jobs/backup/shipped-logs';
 import {
+  collectionFromEntry,
   collectionPath,
   type CollectionRecord,
   collectionToValue,
@@ -228,13 +229,14 @@ test('where no log tells when it took over, it counts from when it was seen; the
 test('a set that came and went between two looks is known as long as its reshard has not dropped it', async () => {
   await put(recordOf('first', 1));
   await look();
-  await put(recordOf('third', 3));
+  const title = [{ path: 'title', weight: 2 }];
+  await put(recordOf('third', 3, { keywordFields: title }));
   const reshard = {
     id: 'r',
     identity: 'first',
     name: 'things',
-    from: { uid: 'second', shards: 2 },
-    to: { uid: 'third', shards: 3 },
+    from: { uid: 'second', shards: 2, keywordFields: null },
+    to: { uid: 'third', shards: 3, keywordFields: title },
     earlier: [],
     replicas: 1,
     state: 'retiring',
@@ -262,6 +264,12 @@ test('a set that came and went between two looks is known as long as its reshard
     second: { fromMs: 2_110, toMs: 2_202 },
     third: { fromMs: 2_202, toMs: null },
   });
+  // Each as its shards were made.
+  const fields = (await logs.histories()).map(({ uid, record }) => [
+    uid,
+    collectionFromEntry({ key: '', value: record }).keywordFields ?? null,
+  ]);
+  expect(Object.fromEntries(fields)).toEqual({ first: null, second: null, third: title });
 });
 
 test('a collection that was deleted ends before another one of its name begins, and not before what was told of it', async () => {
