@@ -1,4 +1,5 @@
-import { type Command, Option } from 'commander';
+import { readFileSync } from 'node:fs';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { CommandContext } from '../command-context';
 import { CommandError, EXIT_CODES } from '../command-error';
 import { collectionUrl, urlPath } from '../connection/connection';
@@ -37,6 +38,7 @@ export interface NewCollectionOptions {
   description?: string;
   language?: string;
   keywordFields?: { path: string; weight?: number }[];
+  synonyms?: unknown[];
   /** As commander has it: true where it is not said. */
   keywordPositions?: boolean;
   quantization?: string;
@@ -65,6 +67,7 @@ export function withNewCollectionOptions(command: Command): Command {
       'what keyword search looks in, and how much it counts: "title:3, text"',
       keywordFields,
     )
+    .option('--synonyms <file>', SYNONYMS_HELP, synonymsOf)
     .option('--no-keyword-positions', 'keep no positions of words: phrases read texts')
     .addOption(
       new Option('--quantization <kind>', 'how vectors are held in memory (default: int8)').choices([
@@ -91,6 +94,20 @@ export function withNewCollectionOptions(command: Command): Command {
     );
 }
 
+const SYNONYMS_HELP =
+  'JSON with what words of queries mean besides: [["car", "automobile"], {"from": "pump", "to": ["compressor"]}]';
+
+/** Of a file, or as they are. */
+function synonymsOf(given: string): unknown[] {
+  try {
+    const rules: unknown = JSON.parse(given.trimStart().startsWith('[') ? given : readFileSync(given, 'utf8'));
+    if (Array.isArray(rules)) return rules;
+  } catch (error) {
+    throw new InvalidArgumentError(`It must be a file with JSON: ${(error as Error).message}`);
+  }
+  throw new InvalidArgumentError('It must be a list of rules.');
+}
+
 /** Paths with weights behind colons, separated by commas. */
 function keywordFields(text: string): { path: string; weight?: number }[] {
   return names(text).map((part) => {
@@ -109,6 +126,7 @@ export function newCollectionBody(
     language,
     keywordFields: fields,
     keywordPositions: positions,
+    synonyms,
     quantization,
     metadataOn,
     vectorsOn,
@@ -124,6 +142,7 @@ export function newCollectionBody(
     description,
     language,
     keyword_fields: fields,
+    synonyms,
     keyword_positions: positions === false ? false : undefined,
     quantization,
     metadata: metadataOn,
@@ -209,6 +228,20 @@ export function addCollectionCommands(program: Command, context: CommandContext)
 
   connected(
     program
+      .command('update')
+      .description('change the description, the time to live or the synonyms of a collection')
+      .argument('<collection>'),
+  )
+    .option('--description <text>', '"none" clears it')
+    .option('--ttl-seconds <seconds>', 'of the writes that come; "none": items are kept', secondsOrNone)
+    .option('--synonyms <file>', `${SYNONYMS_HELP}; "none" takes them away`, (given) =>
+      given === 'none' ? null : synonymsOf(given),
+    )
+    .option('--json', 'print JSON')
+    .action(async (name: string, options: ConnectionOptions & ChangeOptions) => change(context, name, options));
+
+  connected(
+    program
       .command('reindex')
       .description('change what keyword search of a collection looks in, and wait until its new index is searched')
       .argument('<collection>')
@@ -248,6 +281,34 @@ export function addCollectionCommands(program: Command, context: CommandContext)
       async (name: string, ids: string[], options: ConnectionOptions & FilterOptions & { yes?: true; json?: true }) =>
         deleteThings(context, name, ids, options),
     );
+}
+
+interface ChangeOptions {
+  description?: string;
+  ttlSeconds?: number | null;
+  synonyms?: unknown[] | null;
+  json?: true;
+}
+
+function secondsOrNone(given: string): number | null {
+  return given === 'none' ? null : wholeNumber(1, TTL_SECONDS_MAX)(given);
+}
+
+async function change(
+  context: CommandContext,
+  name: string,
+  { description, ttlSeconds, synonyms, json, ...options }: ConnectionOptions & ChangeOptions,
+): Promise<void> {
+  const body = {
+    ...(description !== undefined && { description: description === 'none' ? null : description }),
+    ...(ttlSeconds !== undefined && { ttl_seconds: ttlSeconds }),
+    ...(synonyms !== undefined && { synonyms }),
+  };
+  if (Object.keys(body).length === 0)
+    throw new CommandError('say what to change: --description, --ttl-seconds or --synonyms', EXIT_CODES.usage);
+  const changed = await connect(context, options).call('PATCH', collectionUrl(name), { body });
+  if (json) printJson(context, changed);
+  else context.messages.write(`changed "${name}"\n`);
 }
 
 async function reindex(

@@ -17,6 +17,7 @@ import type { AnswerHold } from './answer-hold';
 import type { GroupKey, SearchRequest, VectorSource } from './search-request';
 import type { OfTexts } from '../models/cut-text';
 import type { Scoped } from './keys/collection-scope';
+import type { SynonymRule } from './synonyms/synonym-rules';
 import type { KeyQuotaAdmission, KeyQuotaUse, KeyWriter } from './keys/quota/key-quota';
 import type { MetadataStorage } from '../../shared/contract/shard/metadata-storage';
 import type { Quantization } from '../../shared/contract/vector/quantization';
@@ -68,6 +69,8 @@ export interface CollectionChange {
   ttlSeconds?: number | null | undefined;
   /** null: all strings. Changed by a job. */
   keywordFields?: KeywordFields | null | undefined;
+  /** null: none. */
+  synonyms?: readonly SynonymRule[] | null | undefined;
 }
 
 /**
@@ -159,6 +162,8 @@ export interface NewCollection {
   language: Language | null;
   /** What keyword search looks in; undefined: the text and all strings of the metadata. */
   keywordFields?: KeywordFields | undefined;
+  /** Of queries; undefined: none. */
+  synonyms?: readonly SynonymRule[] | undefined;
   /** Whether positions of words are kept, which phrases read in the place of texts; default: true. */
   keywordPositions?: boolean | undefined;
   /** How its vectors are held in memory; default: DEFAULT_QUANTIZATION. */
@@ -220,6 +225,8 @@ export interface CollectionView {
   language: Language | null;
   /** See NewCollection; null: all. */
   keywordFields: KeywordFields | null;
+  /** null: none. */
+  synonyms: readonly SynonymRule[] | null;
   keywordPositions: boolean;
   quantization: Quantization;
   metadata: MetadataStorage;
@@ -553,6 +560,8 @@ export interface TextAnalysis {
   language: Language | null;
   /** The terms in the order of the text, a part at a time, made when it is taken; parts may be empty. */
   parts: Iterable<PlacedTerm[]>;
+  /** Of a query: where it has words with synonyms, and what they mean besides; undefined: the collection has none. */
+  synonyms?: { start: number; end: number; meanings: string[] }[];
 }
 
 export interface RecallService {

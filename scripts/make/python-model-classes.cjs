@@ -142,6 +142,10 @@ const CLASSES = {
     of: 'RecallReport',
     doc: 'How many of the exact neighbours calibrated searches find, with what it costs.',
   },
+  FoundSynonyms: {
+    of: 'post_collections_name_analyse.synonyms[]',
+    doc: 'Words of a query, from start to end in UTF-16 code units, and what they mean besides.',
+  },
   PlacedTerm: {
     of: 'post_collections_name_analyse.terms[]',
     doc: 'A term, and where it is in the text: UTF-16 code units, ``end`` the first behind it.',

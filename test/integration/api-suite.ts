@@ -9,6 +9,7 @@ import { idempotencySuite } from './api-suite/idempotency';
 import { jobsSuite } from './api-suite/jobs';
 import { keysSuite } from './api-suite/keys';
 import { languagesSuite } from './api-suite/languages';
+import { synonymsSuite } from './api-suite/synonyms';
 import { operationsSuite } from './api-suite/operations';
 import { protocolSuite } from './api-suite/protocol';
 import { quotasSuite } from './api-suite/quotas';
@@ -96,6 +97,7 @@ export function describeApi(name: string, startTarget: StartTarget): void {
     searchSuite(context);
     samplesSuite(context);
     languagesSuite(context);
+    synonymsSuite(context);
     documentsSuite(context);
     jobsSuite(context);
     keysSuite(context);

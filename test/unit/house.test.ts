@@ -80,7 +80,7 @@ const FLOORS: Record<string, string[][]> = {
       'service/pages.ts',
       'service/search-request.ts',
     ],
-    ['service/keyword-query.ts', 'service/readable-entries.ts'],
+    ['service/keyword-query.ts', 'service/readable-entries.ts', 'service/synonyms/'],
     ['service/keys/role.ts'],
   ],
   node: [
@@ -137,6 +137,7 @@ const PURE_CORE = [
   /^coordinator\/service\/keys\/(?:collection-scope|role)\.ts$/,
   /^coordinator\/service\/keys\/quota\/(?:key-quota|quota-entry)\.ts$/,
   /^coordinator\/service\/routing\/shard-router\.ts$/,
+  /^coordinator\/service\/synonyms\//,
   /^coordinator\/service\/sampling\/(?:merged-sample|principal-axes|projection)\.ts$/,
   /^coordinator\/service\/search\/(?:chunk-windows|found-groups|fusion|group-key|merge)\.ts$/,
   /^coordinator\/service\/(?:aggregates-service|jobs-service|keyword-query|search-request|service)\.ts$/,

@@ -28,9 +28,10 @@ export function analysisEndpoints(parts: { search: Pick<SearchService, 'analyse'
       answer: { type: 'data', schema: schemas.analysisAnswer },
       errors: [404],
       handle: async ({ path, body }) => {
-        const { analyser, version, language, parts: terms } = await search.analyse(path.name, body);
+        const { analyser, version, language, parts: terms, synonyms } = await search.analyse(path.name, body);
         const head = `{"analyser":"${analyser}","version":${version},"language":${JSON.stringify(language)},"terms":`;
-        return { type: 'pieces', pieces: pagedPieces(head, inTurns(terms), termJson, () => '}') };
+        const tail = synonyms === undefined ? '}' : `,"synonyms":${JSON.stringify(synonyms)}}`;
+        return { type: 'pieces', pieces: pagedPieces(head, inTurns(terms), termJson, () => tail) };
       },
     }),
   ];

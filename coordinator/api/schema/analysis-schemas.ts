@@ -29,4 +29,8 @@ export const analysisAnswer = z.object({
       description:
         'In the order of the text. start and end are UTF-16 code units of the text as it was sent, end the first behind the word. Terms may overlap.',
     }),
+  synonyms: z
+    .array(z.object({ start: z.int(), end: z.int(), meanings: z.array(z.string()) }))
+    .optional()
+    .meta({ description: 'Of a query of a collection with synonyms: words that mean others, too.' }),
 });

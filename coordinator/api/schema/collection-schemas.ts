@@ -9,6 +9,7 @@ import {
 import { DEFAULT_METADATA_STORAGE, METADATA_STORAGES } from '../../../shared/contract/shard/metadata-storage';
 import { DEFAULT_QUANTIZATION, QUANTIZATIONS } from '../../../shared/contract/vector/quantization';
 import { DEFAULT_VECTOR_STORAGE, VECTOR_STORAGES } from '../../../shared/contract/vector/vector-storage';
+import { faultOfRules, SYNONYM_BOUNDS, type SynonymRule } from '../../service/synonyms/synonym-rules';
 import { type HttpLimits, REQUEST_BOUNDS } from '../requests/http-limits';
 import { itemExpiry, itemVersion, vectorValues } from '../fields/answer-fields';
 import { TTL_SECONDS_MAX } from '../fields/expiry';
@@ -67,6 +68,31 @@ const keywordFields = boundedArray(keywordField, KEYWORD_FIELDS_MAX)
       report(context, fields, `has ${JSON.stringify(fields[twice].path)} twice`, { kind: 'invalid_parameter' });
   });
 
+const synonymWords = z.array(z.string());
+const synonymRule = z
+  .union([synonymWords, z.object({ from: z.union([z.string(), synonymWords]), to: synonymWords })], {
+    error: 'must be a list of words that mean the same, or {"from": words, "to": words}',
+  })
+  .transform((rule): SynonymRule => {
+    if (!('to' in rule)) return rule;
+    return { from: typeof rule.from === 'string' ? [rule.from] : rule.from, to: rule.to };
+  });
+const synonyms = z
+  .array(synonymRule)
+  .meta({
+    maxItems: SYNONYM_BOUNDS.rules,
+    description:
+      'What words of queries mean besides: words of a list ["car", "automobile", "motor car"] mean each other; of an object, those of `from` mean those of `to`, too. They hold at once, also for filters by words, and change nothing that is stored.',
+  })
+  .superRefine((rules, context) => {
+    const fault = faultOfRules(rules);
+    if (fault !== null) report(context, rules, fault);
+  });
+const synonymsAnswer = z
+  .array(z.union([z.array(z.string()), z.record(z.string(), z.array(z.string()))]))
+  .nullable()
+  .meta({ description: 'What words of its queries mean besides; null: nothing.' });
+
 /** Path parameters of all endpoints for one collection. */
 export const collectionParameters = z.object({ name: collectionName });
 /** The same, with the name that the contract uses for PATCH and export. */
@@ -99,6 +125,7 @@ export function newCollection(limits: HttpLimits) {
     description: optional(description),
     language: optional(language),
     keyword_fields: optional(keywordFields),
+    synonyms: optional(synonyms),
     keyword_positions: withDefault(z.boolean(), true).meta({
       description:
         'Whether positions of words are kept on the disk, for good, once they are worth it: phrases read them instead of texts.',
@@ -145,10 +172,11 @@ export const collectionChange = z
       description:
         'null: the text and all strings of the metadata. A job (kind reindex, its id is job_id) makes the new index beside the present one, which is searched until the new one is whole.',
     }),
+    synonyms: synonyms.nullable().optional(),
   })
   .superRefine((body, context) => {
     if (Object.values(body).every((value) => value === undefined))
-      report(context, body, 'must have description, ttl_seconds or keyword_fields');
+      report(context, body, 'must have description, ttl_seconds, keyword_fields or synonyms');
   });
 
 export const exportQuery = z.object({
@@ -172,6 +200,7 @@ export const collectionAnswer = z
       .array(z.object({ path: z.string(), weight: z.int() }))
       .nullable()
       .meta({ description: 'What its keyword search looks in; null: the text and all strings of the metadata.' }),
+    synonyms: synonymsAnswer,
     keyword_positions: z.boolean().meta({ description: 'Whether positions of words are kept for phrases.' }),
     quantization: z.enum(QUANTIZATIONS).meta({ description: 'How its vectors are held in memory.' }),
     metadata: z.enum(METADATA_STORAGES).meta({ description: 'Where its ids and metadata are.' }),

@@ -277,7 +277,11 @@ function filtersOf(request: object | null): Filter[] {
   return [
     ...(filter === undefined || filter === null ? [] : [filter]),
     ...questions.flatMap(filtersOf),
-    ...(plan === undefined ? [] : plan.units.flatMap((unit) => unit.filter ?? [])),
+    ...(plan === undefined
+      ? []
+      : plan.units.flatMap(({ filter: own, meanings = [] }) =>
+          [own ?? [], ...meanings.map((one) => one.filter ?? [])].flat(),
+        )),
   ];
 }
 
@@ -288,6 +292,16 @@ const FEATURES_OF_READS: Partial<Record<ReadKind, Feature>> = {
   order: 'ordered-scroll',
 };
 
+/** What a node has to know for a read. */
+function featuresOf(kind: ReadKind | 'write', plan: KeywordSearch['plan'], isWeighted: boolean): Feature[] {
+  const features: Feature[] = isWeighted ? ['field-weights'] : [];
+  const feature = FEATURES_OF_READS[kind as ReadKind];
+  if (feature !== undefined) features.push(feature);
+  if (kind !== 'keywordSearch' || plan === undefined) return features;
+  const hasMeanings = plan.units.some(({ meanings }) => meanings !== undefined);
+  return [...features, hasMeanings ? 'synonyms' : 'keyword-plans'];
+}
+
 /** Errors: unavailable where a node would not understand the call, or its filters. */
 function mustBeKnown(
   id: ShardId,
@@ -297,17 +311,11 @@ function mustBeKnown(
   request: object | null = null,
 ): void {
   const { plan, fieldWeights } = (request ?? {}) as Partial<KeywordSearch>;
-  const feature: Feature | undefined =
-    fieldWeights !== undefined
-      ? 'field-weights'
-      : kind === 'keywordSearch' && plan !== undefined
-        ? 'keyword-plans'
-        : FEATURES_OF_READS[kind as ReadKind];
-  const isUnknown = feature !== undefined && lacking.includes(feature);
-  if (!isUnknown && !filters.some((filter) => needsAny(filter, lacking))) return;
+  const unknown = featuresOf(kind, plan, fieldWeights !== undefined).find((one) => lacking.includes(one));
+  if (unknown === undefined && !filters.some((filter) => needsAny(filter, lacking))) return;
   throw new QuiverError(
     'unavailable',
     `a node that has shard ${id.shard}, or may get it, is of an earlier version, which does not know ` +
-      `${isUnknown ? feature : 'all conditions of the filter'}: use them when every node is upgraded`,
+      `${unknown ?? 'all conditions of the filter'}: use them when every node is upgraded`,
   );
 }

@@ -8,6 +8,7 @@ import { METRICS } from '../../../shared/contract/vector/metric';
 import { QUANTIZATIONS } from '../../../shared/contract/vector/quantization';
 import { VECTOR_STORAGES } from '../../../shared/contract/vector/vector-storage';
 import { collectionFromEntry, type CollectionRecord } from '../../service/collections/collection-record';
+import { SYNONYM_BOUNDS } from '../../service/synonyms/synonym-rules';
 import { type KeyRecord, keyFromEntry } from '../../service/keys/key-record';
 import { QUOTA_PERIODS } from '../../service/keys/quota/key-quota';
 
@@ -31,6 +32,7 @@ const uid = z.string().regex(/^[\w-]{1,64}$/);
 const text = z.string().max(TEXT_LENGTH_MAX);
 /** It becomes part of names in the cluster store. */
 const time = z.string().regex(/^[\w:.+-]{0,40}$/);
+const texts = z.array(z.string().max(SYNONYM_BOUNDS.characters)).max(SYNONYM_BOUNDS.words);
 const most = z.int().min(0).nullable();
 
 const collection = z.object({
@@ -46,6 +48,10 @@ const collection = z.object({
     .max(KEYWORD_FIELDS_MAX)
     .optional(),
   keywordPositions: z.literal(false).optional(),
+  synonyms: z
+    .array(z.union([texts, z.object({ from: texts, to: texts })]))
+    .max(SYNONYM_BOUNDS.rules)
+    .optional(),
   quantization: z.enum(QUANTIZATIONS),
   metadata: z.enum(METADATA_STORAGES).optional(),
   vectors: z.enum(VECTOR_STORAGES).optional(),

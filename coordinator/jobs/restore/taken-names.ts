@@ -56,6 +56,7 @@ export async function intoExisting(
     replicas,
     minInSync: replicas === present.replicas ? present.minInSync : defaultMinInSync(replicas),
     embeddingModel: present.embeddingModel ?? before.embeddingModel,
+    synonyms: present.synonyms ?? before.synonyms,
     state: 'creating',
   };
   return { ...wanted, record: collectionToValue(record), into: { begun: false } };

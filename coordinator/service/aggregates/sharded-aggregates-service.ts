@@ -16,6 +16,7 @@ import type { ScatterGather } from '../routing/scatter-gather';
 import { shardOf } from '../routing/shard-router';
 import { ShardSets } from '../routing/shard-sets';
 import type { SearchService } from '../service';
+import { filterIn } from '../synonyms/synonyms';
 import { facetOf } from './facet';
 import { checkRanges, rangesOf } from './ranges';
 import { type Asking, ShardQuestions } from './shard-questions';
@@ -49,10 +50,11 @@ export class ShardedAggregatesService implements AggregatesService {
     this.sets = new ShardSets(parts);
   }
 
-  async aggregate(name: string, { filter, over, wanted }: AggregateRequest): Promise<AggregatesView> {
+  async aggregate(name: string, { filter: given, over, wanted }: AggregateRequest): Promise<AggregatesView> {
     const { catalog, scatter, search } = this.parts;
     const call = scatter.begin();
     const collection = catalog.known(name) ?? (await catalog.find(name));
+    const filter = filterIn(collection, given);
     const hits = over === null ? null : (await search.search(name, over)).hits.map(({ externalId }) => externalId);
     const view = await this.sets.inOne(collection, call, (current) =>
       aggregatesOf({ asking: this.askingOf(current, hits, call), filter, groups: [], place: '' }, wanted),

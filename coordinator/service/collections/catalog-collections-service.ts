@@ -28,9 +28,10 @@ import { DEFAULT_QUANTIZATION } from '../../../shared/contract/vector/quantizati
 import { DEFAULT_VECTOR_STORAGE } from '../../../shared/contract/vector/vector-storage';
 import { roleFor, type Scoped } from '../keys/collection-scope';
 import { inPool } from './call-pool';
-import { checkFeatures, checkReindex, type CollectionObstacle } from './collection-obstacle';
+import { checkFeatures, checkReindex, checkSynonyms, type CollectionObstacle } from './collection-obstacle';
 import { collectionProgress } from './collection-progress';
 import type { CollectionQuota } from './collection-quota';
+import { type SynonymRule, wordlessText } from '../synonyms/synonym-rules';
 import {
   type CollectionRecord,
   defaultMinInSync,
@@ -141,6 +142,8 @@ export class CatalogCollectionsService implements CollectionsService {
         'invalid_parameter',
         `min_in_sync is ${minInSync}, more than the collection's replicas (${replicas})`,
       );
+    const wordless = hasRules(input.synonyms) ? wordlessText(input.synonyms, input.language) : undefined;
+    if (wordless !== undefined) throw wordlessSynonym(wordless);
     checkFeatures(input, this.obstacle);
     const metadata = input.metadata === DEFAULT_METADATA_STORAGE ? undefined : input.metadata;
     const vectors = input.vectors === DEFAULT_VECTOR_STORAGE ? undefined : input.vectors;
@@ -155,6 +158,7 @@ export class CatalogCollectionsService implements CollectionsService {
       language: input.language,
       ...(input.keywordFields !== undefined && { keywordFields: input.keywordFields }),
       ...(input.keywordPositions === false && { keywordPositions: false }),
+      ...(hasRules(input.synonyms) && { synonyms: input.synonyms }),
       quantization: input.quantization ?? DEFAULT_QUANTIZATION,
       ...(metadata !== undefined && { metadata }),
       ...(vectors !== undefined && { vectors }),
@@ -228,14 +232,18 @@ export class CatalogCollectionsService implements CollectionsService {
 
   async update(
     name: string,
-    { description, ttlSeconds, keywordFields }: CollectionChange,
+    { description, ttlSeconds, keywordFields, synonyms }: CollectionChange,
     dedup?: StoreDedup,
   ): Promise<CollectionView & { job?: string }> {
     const changed = (current: CollectionRecord): CollectionRecord => ({
       ...current,
       ...(description !== undefined && { description }),
       ...(ttlSeconds !== undefined && { ttlSeconds }),
+      ...(synonyms !== undefined && { synonyms: hasRules(synonyms) ? synonyms : undefined }),
     });
+    const wordless = hasRules(synonyms) ? await this.wordless(name, synonyms) : undefined;
+    if (wordless !== undefined) throw wordlessSynonym(wordless);
+    checkSynonyms(hasRules(synonyms) ? synonyms : null, this.obstacle);
     if (keywordFields !== undefined) {
       checkReindex(this.obstacle);
       const outcomeOf = async (record: CollectionRecord, job: string) => ({ ...(await this.counted(record)), job });
@@ -246,6 +254,11 @@ export class CatalogCollectionsService implements CollectionsService {
     return this.counted(
       await this.catalog.update(name, changed, dedup && { dedup, resultOf: (record) => this.counted(record) }),
     );
+  }
+
+  /** The first of the texts that has no word in the collection's language. */
+  private async wordless(name: string, synonyms: readonly SynonymRule[]): Promise<string | undefined> {
+    return wordlessText(synonyms, (await this.catalog.shown(name)).language);
   }
 
   async setQuota(name: string, quota: StorageQuota | null, dedup?: StoreDedup): Promise<CollectionView> {
@@ -498,6 +511,7 @@ function viewOf(
     description: record.description,
     language: record.language,
     keywordFields: record.keywordFields ?? null,
+    synonyms: record.synonyms ?? null,
     keywordPositions: record.keywordPositions !== false,
     quantization: record.quantization,
     metadata: record.metadata ?? DEFAULT_METADATA_STORAGE,
@@ -512,4 +526,12 @@ function viewOf(
     embeddingModel: record.embeddingModel,
     quota: record.quota ?? null,
   };
+}
+
+function hasRules(synonyms: readonly SynonymRule[] | null | undefined): synonyms is readonly SynonymRule[] {
+  return synonyms !== undefined && synonyms !== null && synonyms.length > 0;
+}
+
+function wordlessSynonym(text: string): QuiverError {
+  return new QuiverError('schema_violation', `synonyms has ${JSON.stringify(text)}, which has no word to look for`);
 }

@@ -12,11 +12,19 @@ export function checkReindex(obstacle: CollectionObstacle): void {
   if (reason !== null) throw new QuiverError('unavailable', reason);
 }
 
+/** Errors: unavailable when a member does not know synonyms, and would not keep them. */
+export function checkSynonyms(synonyms: NewCollection['synonyms'] | null, obstacle: CollectionObstacle): void {
+  const reason =
+    synonyms === undefined || synonyms === null ? null : obstacle('synonyms', 'collections can have synonyms');
+  if (reason !== null) throw new QuiverError('unavailable', reason);
+}
+
 /** Errors: unavailable when a member does not know what a collection has that is made or restored. */
 export function checkFeatures(
-  { keywordFields, language }: Pick<NewCollection, 'keywordFields' | 'language'>,
+  { keywordFields, language, synonyms }: Pick<NewCollection, 'keywordFields' | 'language' | 'synonyms'>,
   obstacle: CollectionObstacle,
 ): void {
+  checkSynonyms(synonyms, obstacle);
   const reasons = [
     keywordFields === undefined ? null : obstacle('keyword-fields', 'collections can have keyword_fields'),
     isUnspaced(language) ? obstacle('unspaced-languages', `their language can be ${language}`) : null,

@@ -9,6 +9,7 @@ import type { KeywordFields } from '../../../shared/contract/shard/keyword-field
 import { DEFAULT_VECTOR_STORAGE, type VectorStorage } from '../../../shared/contract/vector/vector-storage';
 import type { Metric } from '../../../shared/contract/vector/metric';
 import type { StorageQuota } from '../service';
+import type { SynonymRule } from '../synonyms/synonym-rules';
 
 /** Every collection is one entry under this prefix, with the name that clients use. */
 export const COLLECTIONS_PREFIX = '/q/collections/';
@@ -36,6 +37,8 @@ export interface CollectionRecord {
   language: Language | null;
   /** What its keyword text is made of, for the same reason for good. Absent: of all strings. */
   keywordFields?: KeywordFields | undefined;
+  /** Of its queries. Absent: none. */
+  synonyms?: readonly SynonymRule[] | undefined;
   /** false: its shards keep no positions of words. It never changes. */
   keywordPositions?: false | undefined;
   /** It never changes. */
@@ -135,6 +138,7 @@ export function collectionToValue(record: CollectionRecord): string {
     language: record.language,
     keyword_fields: record.keywordFields,
     keyword_positions: record.keywordPositions,
+    synonyms: record.synonyms,
     quantization: record.quantization,
     metadata: record.metadata === DEFAULT_METADATA_STORAGE ? undefined : record.metadata,
     vectors: record.vectors === DEFAULT_VECTOR_STORAGE ? undefined : record.vectors,
@@ -168,6 +172,7 @@ export function collectionFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): C
     language: (json.language ?? null) as Language | null,
     ...(json.keyword_fields !== undefined && { keywordFields: json.keyword_fields as KeywordFields }),
     ...(json.keyword_positions === false && { keywordPositions: false }),
+    ...(json.synonyms !== undefined && { synonyms: json.synonyms as SynonymRule[] }),
     quantization: (json.quantization ?? DEFAULT_QUANTIZATION) as Quantization,
     ...(json.metadata !== undefined && { metadata: json.metadata as MetadataStorage }),
     ...(json.vectors !== undefined && { vectors: json.vectors as VectorStorage }),

@@ -14,6 +14,7 @@ import { ShardSets } from '../routing/shard-sets';
 import type { SampleInput, SamplesService, SampleView } from '../service';
 import { OrderedItems, roundBytesMax } from '../vectors/ordered-items';
 import { keptMetadata } from '../../../shared/contract/filter/chosen-metadata';
+import { filterIn } from '../synonyms/synonyms';
 import { mergedSample, partSize, type SampledItem } from './merged-sample';
 import { PROJECTION_WORKER, ProjectionThread } from './projection-thread';
 
@@ -65,9 +66,10 @@ export class ShardedSamplesService implements SamplesService {
     this.workerFile = options.workerFile ?? PROJECTION_WORKER;
   }
 
-  async sample(name: string, request: SampleInput, hold: AnswerHold = NO_HOLD): Promise<SampleView> {
+  async sample(name: string, given: SampleInput, hold: AnswerHold = NO_HOLD): Promise<SampleView> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    const request = { ...given, filter: filterIn(collection, given.filter) };
     const { dimensions } = request;
     if (dimensions !== null && dimensions > collection.dim) {
       throw new QuiverError(

@@ -1,7 +1,6 @@
 import { queryTerms } from '../../../shared/base/text/analyser';
 import { analyserFor } from '../../../shared/base/text/analyser-for';
 import { phraseOf } from '../../../shared/base/text/phrase';
-import type { Language } from '../../../shared/base/text/language';
 import { inSlices, ownTurn } from '../../../shared/base/time/work-slices';
 import type { JsonObject, JsonValue } from '../../../shared/contract/filter/filter';
 import { lookUpPath } from '../../../shared/contract/filter/metadata-path';
@@ -11,7 +10,8 @@ import type { FoundHits, Highlight, LaterContents, ScoredHit } from '../service'
 import { keywordDraft } from './keyword-planning';
 import type { HighlightBudget } from './later-hits';
 import { nearestOf, passagesOf, type SentencePlace } from './nearest-passage';
-import { bagOfWords } from './query-words';
+import { bagOfWords, wholeBag } from './query-words';
+import { type CollectionWords, synonymsOf } from '../synonyms/synonyms';
 import { type SoughtTerms, type TextFragment, textFragments } from './text-fragments';
 
 /** The field that means an item's text. */
@@ -25,19 +25,32 @@ export function readFor(request: SearchRequest): SearchRequest {
 }
 
 /** What a request marks, without the terms that words only stand for; undefined: it marks nothing. */
-export function soughtTerms(language: Language | null, { query, output }: SearchRequest): SoughtTerms | undefined {
+export function soughtTerms(
+  { language, synonyms: rules }: CollectionWords,
+  { query, output }: SearchRequest,
+): SoughtTerms | undefined {
   if (output.highlight === undefined) return undefined;
   const analyser = analyserFor(language);
   const { source } = query;
   const text = queryTextOf(source) ?? '';
-  const keywords = (source.type === 'fused' ? source.keywords : undefined) ?? bagOfWords(analyser, text);
+  const synonyms = synonymsOf(rules, analyser);
+  const given = source.type === 'fused' ? source.keywords : undefined;
+  const keywords = given ?? (synonyms === undefined ? bagOfWords(analyser, text) : wholeBag(text));
   if (keywords === undefined) return { analyser, terms: new Set(queryTerms(analyser, text)), phrases: [] };
   const { clauses } = keywords;
   const words = clauses.filter(({ near }) => near === undefined);
   const phrases = clauses.flatMap(({ occurs, near, text: phrase }) =>
     near === undefined || occurs === 'not' ? [] : [phraseOf(analyser, phrase, near)],
   );
-  return { analyser, terms: new Set(keywordDraft({ ...keywords, clauses: words }, analyser).terms), phrases };
+  const draft = keywordDraft({ ...keywords, clauses: words }, analyser, synonyms);
+  if (synonyms === undefined) return { analyser, terms: new Set(draft.terms), phrases };
+  const places = draft.units.flatMap(({ terms, meanings = [] }) => [
+    ...terms,
+    ...meanings.flatMap((meaning) => (meaning.filter === undefined ? meaning.terms : [])),
+  ]);
+  for (const { meanings = [] } of draft.units)
+    for (const { filter } of meanings) if (filter?.type === 'words') phrases.push(phraseOf(analyser, filter.query, 0));
+  return { analyser, terms: new Set(places.map((place) => draft.terms[place])), phrases };
 }
 
 /**

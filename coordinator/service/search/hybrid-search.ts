@@ -9,7 +9,6 @@ import {
 import { queryTerms } from '../../../shared/base/text/analyser';
 import { analyserFor } from '../../../shared/base/text/analyser-for';
 import type { KeywordFields } from '../../../shared/contract/shard/keyword-fields';
-import type { Language } from '../../../shared/base/text/language';
 import { inSlices } from '../../../shared/base/time/work-slices';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
 import type { ScoredHit } from '../service';
@@ -18,19 +17,15 @@ import { fieldWeightsOf } from './field-weights';
 import { type KeywordDraft, keywordDraft, type PlannedKeywords, plannedKeywords } from './keyword-planning';
 import type { KeywordQuery } from '../keyword-query';
 import { mergeHits, sumStatistics } from './merge';
-import { bagOfWords } from './query-words';
+import { bagOfWords, wholeBag } from './query-words';
+import { type CollectionWords, synonymsOf } from '../synonyms/synonyms';
 import { expandedWord } from './word-expansion';
 import { withVariants } from './word-variants';
 
 /** Lists of this length are fused in slices, because that takes milliseconds, and come from each shard in part. */
 const LONG_LIST = 1_000;
 
-export interface SearchedCollection extends ShardedCollection {
-  name: string;
-  /** The language of its keyword text. */
-  language: Language | null;
-  keywordFields?: KeywordFields | undefined;
-}
+export type SearchedCollection = ShardedCollection & CollectionWords & { keywordFields?: KeywordFields | undefined };
 
 export interface HybridRequest {
   queryText: string;
@@ -116,9 +111,10 @@ export class HybridSearch {
     call: CallOptions,
   ): Promise<Hit[]> {
     const analyser = analyserFor(collection.language);
-    const keywords = given ?? bagOfWords(analyser, queryText);
+    const synonyms = synonymsOf(collection.synonyms, analyser);
+    const keywords = given ?? (synonyms === undefined ? bagOfWords(analyser, queryText) : wholeBag(queryText));
     if (keywords !== undefined) {
-      const asked = await this.planned(collection, keywordDraft(keywords, analyser), call, fieldWeights);
+      const asked = await this.planned(collection, keywordDraft(keywords, analyser, synonyms), call, fieldWeights);
       for (const term of termsStoodFor(asked)) noted?.add(term);
       return asked === null ? [] : this.keywordHits(collection, asked, options, depth, call);
     }
@@ -135,7 +131,8 @@ export class HybridSearch {
     call: CallOptions,
   ): Promise<[]> {
     if (keywords === undefined || noted === undefined) return [];
-    const draft = keywordDraft(keywords, analyserFor(collection.language));
+    const analyser = analyserFor(collection.language);
+    const draft = keywordDraft(keywords, analyser, synonymsOf(collection.synonyms, analyser));
     if (draft.variants.size > 0)
       for (const term of termsStoodFor(await this.planned(collection, draft, call))) noted.add(term);
     return [];

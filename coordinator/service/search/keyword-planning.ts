@@ -3,6 +3,8 @@ import { editsOf, type Variants, variantsOf, variedWords } from '../../../shared
 import type { KeywordPlan, KeywordUnit } from '../../../shared/contract/shard/keyword-plan';
 import { conditionOf, type KeywordClause, type KeywordMatch, type KeywordQuery, meaningOf } from '../keyword-query';
 import { askedWords, isPartOfWord, wordTerms } from './query-words';
+import { groupedWords, groupUnit, leftTerms } from './synonym-groups';
+import type { Synonyms } from '../synonyms/synonyms';
 
 /** What shards are asked for. */
 export interface PlannedKeywords {
@@ -32,8 +34,11 @@ const FILLER_FACTOR = 0.1;
 /** Below a share of a whole number, what a product of doubles may be off. */
 const ROUNDING = 1e-9;
 
-/** The terms of a query and how they belong together. The filter of its clauses is not in it. */
-export function keywordDraft(query: KeywordQuery, analyser: Analyser): KeywordDraft {
+/**
+ * The terms of a query and how they belong together. The filter of its clauses is not in it. `synonyms`: of the
+ * collection, if it has some.
+ */
+export function keywordDraft(query: KeywordQuery, analyser: Analyser, synonyms?: Synonyms): KeywordDraft {
   const positive = query.clauses.filter(({ occurs }) => occurs !== 'not');
   const bag = positive.filter(isOfBag);
   // Together, so that stop words are left out where there are other words.
@@ -47,20 +52,6 @@ export function keywordDraft(query: KeywordQuery, analyser: Analyser): KeywordDr
     if (place === undefined) places.set(term, (place = terms.push(term) - 1));
     return place;
   };
-  for (const word of words) {
-    if (word.kind !== 'word') continue;
-    // Where any word is enough, a part of one is, too.
-    const parts =
-      query.match === 'any' ? word.terms.filter((term) => !places.has(term)).map((term) => [term]) : [word.terms];
-    for (const part of parts)
-      units.push({ terms: part.map(placeOf), isOptional: !part.every((term) => must.has(term)) });
-  }
-  const wordCount = units.length;
-  for (const word of words)
-    for (const term of word.kind === 'word' ? [] : word.terms)
-      if (!places.has(term)) units.push(fillerUnit(placeOf(term)));
-  const fillerCount = units.length - wordCount;
-  const variants = new Map<number, AskedVariants>();
   const placesOf = (own: readonly string[]): number[] | null => {
     const added = own.filter((term) => !places.has(term));
     // As of a bag, the first terms count.
@@ -68,8 +59,33 @@ export function keywordDraft(query: KeywordQuery, analyser: Analyser): KeywordDr
     for (const term of added) places.set(term, terms.push(term) - 1);
     return own.map((term) => places.get(term)!);
   };
-  /** Units that are not one word by itself: fillers, and what is looked for in a field. */
-  const apart = new Set(units.slice(wordCount).map((_, i) => wordCount + i));
+  /** Terms of units. */
+  const alone = new Set<string>();
+  const grouped = synonyms === undefined ? undefined : groupedWords(bag, query.match, synonyms);
+  for (const group of grouped?.groups ?? []) {
+    const unit = groupUnit(group, !group.isMust, placesOf);
+    if (unit !== null) units.push(unit);
+  }
+  const groupCount = units.length;
+  for (const word of words) {
+    if (word.kind !== 'word') continue;
+    const left = grouped === undefined ? word.terms : grouped.leftOf(word);
+    if (left.length === 0) continue;
+    // Where any word is enough, a part of one is, too.
+    const parts = query.match === 'any' ? left.filter((term) => !alone.has(term)).map((term) => [term]) : [left];
+    for (const part of parts) {
+      units.push({ terms: part.map(placeOf), isOptional: !part.every((term) => must.has(term)) });
+      for (const term of part) alone.add(term);
+    }
+  }
+  const wordCount = units.length;
+  for (const word of words)
+    for (const term of word.kind === 'word' ? [] : word.terms)
+      if (!places.has(term)) units.push(fillerUnit(placeOf(term)));
+  const fillerCount = units.length - wordCount;
+  const variants = new Map<number, AskedVariants>();
+  /** Units that are not one word by itself: groups of synonyms, fillers, and what is looked for in a field. */
+  const apart = new Set(units.flatMap((_, i) => (i < groupCount || i >= wordCount ? [i] : [])));
   /** The unit of one word by itself; −1: there is none. */
   const unitOf = (place: number, mayBeMust: boolean): number =>
     units.findIndex(
@@ -81,7 +97,7 @@ export function keywordDraft(query: KeywordQuery, analyser: Analyser): KeywordDr
   const edits = (term: string): 0 | 1 | 2 => editsOf(query.fuzzy ?? 0, term);
   units.forEach(({ terms: [place, ...others], isOptional }, i) => {
     const term = terms[place];
-    if (isOptional && others.length === 0 && !isPartOfWord(analyser, term) && edits(term) > 0)
+    if (i >= groupCount && isOptional && others.length === 0 && !isPartOfWord(analyser, term) && edits(term) > 0)
       variants.set(i, { edits: edits(term) });
   });
   for (const clause of positive) {
@@ -114,6 +130,14 @@ export function keywordDraft(query: KeywordQuery, analyser: Analyser): KeywordDr
       });
       continue;
     }
+    const asGroups = synonyms === undefined ? null : groupsOfField(clause, synonyms, placesOf);
+    if (asGroups !== null) {
+      for (const unit of asGroups) {
+        apart.add(units.length);
+        units.push(unit);
+      }
+      continue;
+    }
     const own = placesOf(queryTerms(analyser, text));
     if (own === null) continue;
     apart.add(units.length);
@@ -134,6 +158,8 @@ export function keywordDraft(query: KeywordQuery, analyser: Analyser): KeywordDr
         unitOf(place, true) < 0 &&
         words.some(({ kind, terms: filling }) => kind === 'filler' && filling.includes(own[0]));
       let unit = isFiller ? fillerOf(place) : unitOf(place, false);
+      // Of a word with synonyms, what begins so is one more meaning.
+      if (unit < 0) unit = units.findIndex(({ terms: [typed] }, i) => i < groupCount && typed === place);
       if (unit < 0) unit = units.push(isFiller ? fillerUnit(place) : { terms: [place], isOptional: true }) - 1;
       variants.set(unit, { ...variantsOf('prefix', terms[place], last.text), edits: variants.get(unit)?.edits ?? 0 });
     }
@@ -141,6 +167,26 @@ export function keywordDraft(query: KeywordQuery, analyser: Analyser): KeywordDr
   const optional = units.filter(({ isOptional }) => isOptional).length;
   const isMore = optional + fillerCount < units.length || (query.match === 'any' && fillerCount > 0);
   return { terms, units, minimum: leastOf(query.match, optional, isMore), variants };
+}
+
+/** The units of words with synonyms that are looked for in a field; null: they are taken as they are. */
+function groupsOfField(
+  clause: KeywordClause,
+  synonyms: Synonyms,
+  placesOf: (terms: readonly string[]) => number[] | null,
+): KeywordUnit[] | null {
+  if (clause.near !== undefined) return null;
+  const { words, rules } = synonyms.inCondition(clause.text);
+  const left = leftTerms(words);
+  if (rules.length === 0) return null;
+  if (clause.occurs === 'may') {
+    if (rules.length > 1 || left !== null) return null;
+    const unit = groupUnit(rules[0], true, placesOf);
+    return unit === null ? null : [{ ...unit, filter: synonyms.inFilter(conditionOf(clause)) }];
+  }
+  const units = rules.flatMap((rule) => groupUnit(rule, false, placesOf) ?? []);
+  const places = left === null ? null : placesOf(left);
+  return places === null ? units : [...units, { terms: places, isOptional: false }];
 }
 
 function fillerUnit(place: number): KeywordUnit {

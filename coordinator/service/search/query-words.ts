@@ -49,7 +49,11 @@ export function wordTerms(analyser: Analyser, text: string): string[] {
 
 /** A query without signs as one that has parts, where its words are not single terms; else undefined. */
 export function bagOfWords(analyser: Analyser, text: string): KeywordQuery | undefined {
-  if (analyser.queryWords === undefined) return undefined;
+  return analyser.queryWords === undefined ? undefined : wholeBag(text);
+}
+
+/** A query without signs as one that has parts. */
+export function wholeBag(text: string): KeywordQuery {
   return { clauses: [{ occurs: 'may', text, start: 0, end: text.length }], match: 'any' };
 }
 

@@ -9,6 +9,7 @@ import { ShardSets } from '../routing/shard-sets';
 import type { RecallReport, RecallRequest, RecallService, SamplesService } from '../service';
 import { checkDimension } from '../vectors/dimension-check';
 import { mergeHits } from './merge';
+import { filterIn } from '../synonyms/synonyms';
 
 /** Queries × vectors that a check compares exactly: some ten seconds of a processor at a few hundred dimensions. */
 export const COMPARED_MAX = 200_000_000;
@@ -48,8 +49,9 @@ export class RecallCheck implements RecallService {
     this.sets = new ShardSets(parts);
   }
 
-  async check(name: string, request: RecallRequest): Promise<RecallReport> {
+  async check(name: string, given: RecallRequest): Promise<RecallReport> {
     const collection = await this.parts.catalog.shown(name);
+    const request = { ...given, filter: filterIn(collection, given.filter) };
     request.queries?.forEach((query, i) => checkDimension(collection, query, `query ${i}`));
     if (this.isRunning) throw new QuiverError('overloaded', 'server busy: another recall check is under way');
     this.isRunning = true;

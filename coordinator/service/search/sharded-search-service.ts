@@ -45,6 +45,7 @@ import { contentBytesOf, foundHits, foundLists, type LaterParts } from './later-
 import { GroupedLists } from './grouped-lists';
 import { atLeast, depthOf, type Ranked, RankedLists, type RankOptions } from './ranked-lists';
 import { NO_SEARCH_OBSERVER, type SearchObserver, type SearchPhase } from './search-observer';
+import { filterIn } from '../synonyms/synonyms';
 import { textAnalysis } from './text-analysis';
 import type { SoughtTerms } from './text-fragments';
 
@@ -106,21 +107,22 @@ export class ShardedSearchService implements SearchService {
     return this.fields.facts(name, question, total);
   }
 
-  search(name: string, request: SearchRequest, hold: AnswerHold = NO_HOLD): SearchAnswer | Promise<SearchAnswer> {
+  search(name: string, given: SearchRequest, hold: AnswerHold = NO_HOLD): SearchAnswer | Promise<SearchAnswer> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name);
-    const { source } = request.query;
+    const { source } = given.query;
     if (
       collection === null ||
       source.type !== 'nearest' ||
       source.to.vector === undefined ||
-      request.output.total === true ||
-      request.output.order !== undefined ||
-      request.output.expand !== undefined ||
-      request.output.highlight !== undefined
+      given.output.total === true ||
+      given.output.order !== undefined ||
+      given.output.expand !== undefined ||
+      given.output.highlight !== undefined
     )
-      return this.searchLater(name, request, hold, call, startMs);
+      return this.searchLater(name, given, hold, call, startMs);
+    const request = requestIn(collection, given);
     const vector = givenVector(collection, request.query);
     this.recordStep(call, 'route', startMs);
     return this.listed(collection, request, vector, hold, call, { startMs, embeddedMs: null });
@@ -128,13 +130,14 @@ export class ShardedSearchService implements SearchService {
 
   async searchAll(
     name: string,
-    given: readonly SearchRequest[],
+    asked: readonly SearchRequest[],
     hold: AnswerHold = NO_HOLD,
   ): Promise<OfTexts & { results: FoundList[]; timing: SearchTiming }> {
-    const requests = given.map(readFor);
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    const given = asked.map((request) => requestIn(collection, request));
+    const requests = given.map(readFor);
     const { vectors, times, cut } = await this.vectorsOf(
       collection,
       requests,
@@ -147,7 +150,7 @@ export class ShardedSearchService implements SearchService {
     await hold.reserve(
       requests.reduce((sum, request) => sum + this.lists.bytesMax(collection, request, contentBytes, hold), 0),
     );
-    const sought = given.map((request) => soughtTerms(collection.language, request));
+    const sought = given.map((request) => soughtTerms(collection, request));
     const [ranked, totals] = await Promise.all([
       Promise.all(
         requests.map(async (request, i) =>
@@ -186,12 +189,12 @@ export class ShardedSearchService implements SearchService {
 
   async count(name: string, filter: Filter | null): Promise<number> {
     const call = this.scatter.begin();
-    return this.countIn(this.catalog.known(name) ?? (await this.catalog.find(name)), filter, call);
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    return this.countIn(collection, filterIn(collection, filter), call);
   }
 
   async analyse(name: string, input: AnalysisInput): Promise<TextAnalysis> {
-    const { language } = this.catalog.known(name) ?? (await this.catalog.find(name));
-    return textAnalysis(language, input);
+    return textAnalysis(this.catalog.known(name) ?? (await this.catalog.find(name)), input);
   }
 
   /** What a request is to say of how many items pass its filter. */
@@ -210,12 +213,13 @@ export class ShardedSearchService implements SearchService {
 
   private async searchLater(
     name: string,
-    request: SearchRequest,
+    given: SearchRequest,
     hold: AnswerHold,
     call: CallOptions,
     startMs: number,
   ): Promise<SearchAnswer> {
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    const request = requestIn(collection, given);
     const { vectors, times, cut } = await this.vectorsOf(collection, [request], call, startMs);
     const [answer, totalMatches] = await Promise.all([
       this.listed(collection, request, vectors[0], hold, call, times),
@@ -234,7 +238,7 @@ export class ShardedSearchService implements SearchService {
     times: Times,
   ): SearchAnswer | Promise<SearchAnswer> {
     const request = readFor(given);
-    const sought = soughtTerms(collection.language, given);
+    const sought = soughtTerms(collection, given);
     const ranked = this.ranked(collection, request, vector, { hold, terms: sought?.terms }, call);
     const answered = (list: Ranked): SearchAnswer | Promise<SearchAnswer> => {
       const { hits, utf8Hits, totalCount } = list;
@@ -387,6 +391,12 @@ export class ShardedSearchService implements SearchService {
       totalMs: endMs - startMs,
     };
   }
+}
+
+/** With the filter as the collection's synonyms have it. */
+function requestIn(collection: CollectionRecord, request: SearchRequest): SearchRequest {
+  if (collection.synonyms === undefined || request.query.filter === null) return request;
+  return { ...request, query: { ...request.query, filter: filterIn(collection, request.query.filter) } };
 }
 
 /** What the vector of a query is given or made by; null: it is that of an item, or none. */

@@ -1,15 +1,31 @@
 import { type Analyser, QUERY_TERMS_MAX, type QueryWord } from '../../../shared/base/text/analyser';
 import { analyserFor } from '../../../shared/base/text/analyser-for';
-import type { Language } from '../../../shared/base/text/language';
 import type { PlacedTerm } from '../../../shared/base/text/placed-terms';
+import { type CollectionWords, type Synonyms, synonymsOf } from '../synonyms/synonyms';
 import type { AnalysisInput, TextAnalysis } from '../service';
 
 /** How a text is cut in a collection of this language. */
-export function textAnalysis(language: Language | null, { text, as }: AnalysisInput): TextAnalysis {
+export function textAnalysis(
+  { language, synonyms: rules }: CollectionWords,
+  { text, as }: AnalysisInput,
+): TextAnalysis {
   const analyser = analyserFor(language);
   const { name, version } = analyser;
   const parts = as === 'document' ? analyser.placedParts(text) : soughtParts(analyser, text);
-  return { analyser: name, version, language, parts };
+  const synonyms = as === 'query' ? synonymsOf(rules, analyser) : undefined;
+  return {
+    analyser: name,
+    version,
+    language,
+    parts,
+    ...(synonyms !== undefined && { synonyms: shown(synonyms, text) }),
+  };
+}
+
+function shown(synonyms: Synonyms, text: string): NonNullable<TextAnalysis['synonyms']> {
+  return synonyms
+    .inQuery(text)
+    .rules.map(({ start, end, meanings }) => ({ start, end, meanings: meanings.map((meaning) => meaning.text) }));
 }
 
 /** The terms of `queryTerms`, or the words of the query, each where it is first; parts may be empty. */

@@ -34,15 +34,16 @@ export async function withVariants(
     }),
   );
   for (const { unit, place, variants, others } of found) {
-    const own = [place];
-    const [most] = units[unit].factors ?? [1];
-    const factors = [most];
+    const own = [...units[unit].terms];
+    const factors = [...(units[unit].factors ?? [1])];
+    const [most] = factors;
     for (const { term, frequency, factor } of others) {
       let at = places.get(term);
       if (at === undefined) {
         places.set(term, (at = terms.push(term) - 1));
         documentFrequencies.push(frequency);
       }
+      if (own.includes(at)) continue;
       own.push(at);
       factors.push(most * factor);
     }

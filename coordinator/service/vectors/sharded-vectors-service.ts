@@ -26,6 +26,7 @@ import type { ScatterGather } from '../routing/scatter-gather';
 import { ShardSets } from '../routing/shard-sets';
 import type { StampClock } from '../routing/stamp-clock';
 import type { CutText } from '../../models/cut-text';
+import { filterIn } from '../synonyms/synonyms';
 import type {
   CollectionsService,
   CollectionView,
@@ -250,9 +251,10 @@ export class ShardedVectorsService implements VectorsService {
     };
   }
 
-  async deleteByFilter(name: string, filter: Filter, once?: Once): Promise<{ deletedCount: number }> {
+  async deleteByFilter(name: string, given: Filter, once?: Once): Promise<{ deletedCount: number }> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    const filter = filterIn(collection, given);
     const { done } = await this.writeMatching(
       collection,
       { filter, done: 'deleted', operationOf: (externalId) => ({ type: 'delete', externalId, filter }) },
@@ -322,12 +324,13 @@ export class ShardedVectorsService implements VectorsService {
 
   async updateByFilter(
     name: string,
-    filter: Filter,
+    given: Filter,
     { metadata, expiresAt }: Pick<VectorPatch, 'metadata' | 'expiresAt'>,
     { once, writer }: WriteOptions = {},
   ): Promise<{ updatedCount: number }> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    const filter = filterIn(collection, given);
     const operationOf = (externalId: string): PatchOperation => ({
       type: 'patch',
       externalId,
@@ -397,9 +400,10 @@ export class ShardedVectorsService implements VectorsService {
 
   async scroll(
     name: string,
-    { cursor, limit, filter, vectors, order, hold = NO_HOLD }: Parameters<VectorsService['scroll']>[1],
+    { cursor, limit, filter: given, vectors, order, hold = NO_HOLD }: Parameters<VectorsService['scroll']>[1],
   ): Promise<{ pages: AsyncIterable<VectorView[]>; nextCursor: () => string | null }> {
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    const filter = filterIn(collection, given);
     if (order !== undefined) return this.orderedScroll(collection, order, { cursor, limit, filter, vectors, hold });
     const after = cursor === null ? null : positionFromCursor(collection.identity, cursor);
     let next: string | null = null;

@@ -31,6 +31,8 @@ export type SteppedSearchOptions = Omit<KeywordSearchOptions, 'allowed'> & { all
 
 export interface PlannedSearchOptions extends SteppedSearchOptions {
   unitSlots: (unit: number) => SlotSet | null;
+  /** Of a meaning of a unit; default: all. */
+  meaningSlots?: (unit: number, meaning: number) => SlotSet | null;
 }
 
 /** A slot's name from its number; names sort like the numbers. */

@@ -24,12 +24,12 @@ interface PlannedSearch {
 export function* searchPlan(
   source: TermSource,
   asked: PlannedSearch,
-  { k, allowed, nameOf = slotName, unitSlots }: PlannedSearchOptions,
+  { k, allowed, nameOf = slotName, unitSlots, meaningSlots = () => null }: PlannedSearchOptions,
 ): Generator<undefined, SlotScores> {
   const { documents, dictionary } = source;
   const { minimum } = asked.plan;
   const norm = lengthNorm(asked.statistics);
-  const units = searchedUnits(dictionary, yield* withMore(asked), unitSlots);
+  const units = searchedUnits(dictionary, yield* withMore(asked), { unitSlots, meaningSlots });
   const wish = { k, allowed, nameOf: (document: number): string => nameOf(documents.slots[document]) };
   const found = yield* isSum(asked.plan, unitSlots)
     ? searchPostings({ ...source, norm, parts: () => partsOf(units) }, wish)
@@ -68,7 +68,10 @@ function* withMore(asked: PlannedSearch): Generator<undefined, PlannedSearch & {
 function isSum({ units, minimum }: KeywordPlan, unitSlots: PlannedSearchOptions['unitSlots']): boolean {
   return (
     (minimum === 0 || (minimum === 1 && units.every(({ isOptional }) => isOptional))) &&
-    units.every((unit, i) => (unit.factors !== undefined || unit.terms.length === 1) && unitSlots(i) === null)
+    units.every(
+      (unit, i) =>
+        (unit.factors !== undefined || unit.terms.length === 1) && unit.meanings === undefined && unitSlots(i) === null,
+    )
   );
 }
 
@@ -83,12 +86,20 @@ function partsOf(units: readonly SearchedUnit[]): SearchedPart[] {
 function searchedUnits(
   dictionary: FoundTerms,
   { terms, plan: { units }, statistics, listed }: PlannedSearch & { listed: number },
-  unitSlots: PlannedSearchOptions['unitSlots'],
+  { unitSlots, meaningSlots }: Required<Pick<PlannedSearchOptions, 'unitSlots' | 'meaningSlots'>>,
 ): SearchedUnit[] {
   return units
     .map((unit, order) => ({
       order,
       terms: () => termsOf(dictionary, terms, unit),
+      meanings: (unit.meanings ?? []).map(({ terms: own }, i) => ({
+        terms: () =>
+          numbersOf(
+            dictionary,
+            own.map((place) => terms[place]),
+          ),
+        allowed: () => meaningSlots(order, i),
+      })),
       isAnyEnough: unit.factors !== undefined,
       weight: weightOf(unit, statistics, listed),
       isOptional: unit.isOptional,
@@ -100,7 +111,23 @@ function searchedUnits(
 /** Of terms beyond the `listed` ones, none is more frequent than all of these. */
 function weightOf(unit: KeywordUnit, statistics: KeywordStatistics, listed: number): number {
   const weights = unit.terms.filter((place) => place < listed).map((place) => termWeight(statistics, place));
-  return unit.factors === undefined ? weights.reduce((sum, weight) => sum + weight, 0) : Math.min(...weights);
+  if (unit.factors === undefined) return weights.reduce((sum, weight) => sum + weight, 0);
+  // A meaning of several terms is no more frequent than the rarest of them.
+  const ofMeanings = (unit.meanings ?? []).map((meaning) =>
+    Math.max(...meaning.terms.map((place) => termWeight(statistics, place))),
+  );
+  return Math.min(...weights, ...ofMeanings);
+}
+
+/** Of terms that all have documents; null: one has none. */
+function numbersOf(dictionary: FoundTerms, texts: readonly string[]): number[] | null {
+  const numbers: number[] = [];
+  for (const text of texts) {
+    const term = dictionary.find(text);
+    if (term === undefined || dictionary.documentFrequencies[term] === 0) return null;
+    numbers.push(term);
+  }
+  return numbers;
 }
 
 /** The terms that have documents; none where all are needed and one has none. */

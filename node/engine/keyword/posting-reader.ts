@@ -1,6 +1,6 @@
 import { NO_DOCUMENT } from './document-table';
 import type { PostingLists } from './posting-lists';
-import { LONG_FREQUENCY, placeOfDocument } from './posting-view';
+import { LONG_FREQUENCY, placeOfDocument, type PostingView } from './posting-view';
 
 /** Reads a posting list by jumps; its position only moves forward. It is valid until the next change of the index. */
 export class PostingReader {
@@ -9,11 +9,12 @@ export class PostingReader {
   private readonly end: number;
   private position: number;
 
+  /** `view`: of another list of documents, whose frequencies it does not tell. */
   constructor(
     private readonly lists: PostingLists,
     readonly term: number,
+    view: PostingView = lists.view(term),
   ) {
-    const view = lists.view(term);
     this.documents = view.documents;
     this.frequencies = view.frequencies;
     this.position = view.start;

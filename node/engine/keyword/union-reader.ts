@@ -2,7 +2,7 @@ import { BOUND_SLACK, type LengthNorm, termScore } from './bm25';
 import { NO_DOCUMENT } from './document-table';
 import type { PostingLists } from './posting-lists';
 import { LONG_FREQUENCY, placeOfDocument, type PostingView } from './posting-view';
-import type { UnitTerm } from './searched-units';
+import type { MeaningList, UnitTerm } from './searched-units';
 
 /** Documents of a part at least and at most, as powers of two. The largest fits into the second-level cache. */
 const PART_MIN = 1 << 9;
@@ -32,13 +32,19 @@ export class UnionReader {
   private end = 0;
   private at = 0;
 
-  /** `documentCount`: of all lists, one more than the highest number. */
+  /**
+   * `documentCount`: of all lists, one more than the highest number. `meanings`: lists behind those of the terms, each
+   * time by 1.
+   */
   constructor(
     private readonly lists: PostingLists,
     private readonly terms: readonly UnitTerm[],
     documentCount: number,
+    private readonly meanings: readonly MeaningList[] = [],
   ) {
     this.views = terms.map(({ term }) => lists.view(term));
+    for (const { documents, frequencies } of meanings)
+      this.views.push({ documents, frequencies, start: 0, end: documents.length });
     this.positions = this.views.map(({ start }) => start);
     this.length = this.views.reduce((sum, { start, end }) => sum + end - start, 0);
     let size = PART_MIN;
@@ -116,19 +122,25 @@ export class UnionReader {
 
   /** Adds a list's postings of the part. */
   private add(list: number): void {
-    const { frequencies, bits, from, end, lists } = this;
+    const { frequencies, bits, from, end } = this;
     const { documents, frequencies: stored, end: last } = this.views[list];
-    const { term, factor } = this.terms[list];
+    const factor = list < this.terms.length ? this.terms[list].factor : 1;
     let at = this.positions[list];
     for (; at < last; at++) {
       const document = documents[at];
       if (document >= end) break;
       const place = document - from;
-      const frequency = stored[at] === LONG_FREQUENCY ? lists.longFrequency(term, document) : stored[at];
+      const frequency = stored[at] === LONG_FREQUENCY ? this.longFrequency(list, document) : stored[at];
       frequencies[place] += factor * frequency;
       bits[place >>> 5] |= 1 << (place & 31);
     }
     this.positions[list] = at;
+  }
+
+  private longFrequency(list: number, document: number): number {
+    const { lists, terms, meanings } = this;
+    if (list < terms.length) return lists.longFrequency(terms[list].term, document);
+    return meanings[list - terms.length].long.get(document)!;
   }
 
   /** Makes the list of the part's documents. */

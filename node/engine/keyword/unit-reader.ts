@@ -1,7 +1,15 @@
 import { BOUND_SLACK, termScore } from './bm25';
 import { PostingReader } from './posting-reader';
-import type { SearchedUnit, SearchedUnits } from './searched-units';
+import type { PostingView } from './posting-view';
+import type { MeaningList, SearchedUnit, SearchedUnits } from './searched-units';
 import { UnionReader, unionScoreMax } from './union-reader';
+
+/** Of a reader of a list that is not of one term. */
+const NO_TERM = -1;
+
+function viewOf({ documents, frequencies }: MeaningList): PostingView {
+  return { documents, frequencies, start: 0, end: documents.length };
+}
 
 /** Looks a unit up in documents, which must ascend. It is valid until the next change of the index. */
 export class UnitReader {
@@ -20,9 +28,12 @@ export class UnitReader {
     const { lists } = source;
     const terms = unit.terms();
     this.readers = terms.map(({ term }) => new PostingReader(lists, term));
+    for (const list of unit.lists ?? []) this.readers.push(new PostingReader(lists, NO_TERM, viewOf(list)));
     if (!unit.isAnyEnough) this.readers.sort((a, b) => a.left - b.left);
     this.documentsMax = this.leading().reduce((sum, { left }) => sum + left, 0);
-    this.scoreMax = unit.isAnyEnough ? unionScoreMax(terms, unit.weight, source) : this.bound();
+    // Nothing is known of the frequencies of meanings.
+    if (unit.lists !== undefined) this.scoreMax = unit.weight * BOUND_SLACK;
+    else this.scoreMax = unit.isAnyEnough ? unionScoreMax(terms, unit.weight, source) : this.bound();
   }
 
   /** The lengths of its lists. */
@@ -33,9 +44,11 @@ export class UnitReader {
   /** Lists at their begin; each document that has the unit is in one of them. */
   leading(): PostingReader[] {
     const { readers, unit } = this;
-    return (unit.isAnyEnough ? readers : readers.slice(0, 1)).map(
-      ({ term }) => new PostingReader(this.source.lists, term),
-    );
+    const { lists } = this.source;
+    const terms = unit.isAnyEnough ? readers.filter(({ term }) => term !== NO_TERM) : readers.slice(0, 1);
+    const leading = terms.map(({ term }) => new PostingReader(lists, term));
+    for (const list of unit.lists ?? []) leading.push(new PostingReader(lists, NO_TERM, viewOf(list)));
+    return leading;
   }
 
   /** What it adds to the score of a document; 0: the document does not have it. */
@@ -46,7 +59,7 @@ export class UnitReader {
 
   private sumIn(document: number): number {
     const { lists, documents } = this.source;
-    this.union ??= new UnionReader(lists, this.unit.terms(), documents.count);
+    this.union ??= new UnionReader(lists, this.unit.terms(), documents.count, this.unit.lists);
     return this.union.frequencyIn(document);
   }
 

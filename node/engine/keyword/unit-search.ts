@@ -7,6 +7,7 @@ import { TopDocuments } from './top-documents';
 import { UnionReader } from './union-reader';
 import { documentsOf, LeadingCandidates, leadingLists, ListedCandidates } from './unit-candidates';
 import { lookUpSome, type WantedSlots } from './unit-lookup';
+import { withMeanings } from './unit-meanings';
 import { UnitReader } from './unit-reader';
 
 /** Documents per pass over the accumulators, which fit into the second-level cache. */
@@ -43,11 +44,12 @@ export function searchUnits(
 }
 
 function* searchNumbered(
-  source: SearchedUnits,
+  given: SearchedUnits,
   { k, allowed: allowedNow, nameOf }: KeywordWish,
 ): Generator<undefined, { documents: Uint32Array; scores: Float64Array }> {
-  const { documents } = source;
-  const pause = pauseOf(source);
+  const { documents } = given;
+  const pause = pauseOf(given);
+  const source = yield* withMeanings(given, pause);
   const top = new TopDocuments(k, documents.liveCount, nameOf);
   for (let from = 0, until = 0; until < documents.count;) {
     until = documents.count;
@@ -137,9 +139,9 @@ interface TermView extends PostingView {
   term: number;
 }
 
-function readOf({ terms, isAnyEnough }: SearchedUnit, { lists, documents }: SearchedUnits): UnitRead {
+function readOf({ terms, isAnyEnough, lists: meanings }: SearchedUnit, { lists, documents }: SearchedUnits): UnitRead {
   return isAnyEnough
-    ? { views: [], union: new UnionReader(lists, terms(), documents.count) }
+    ? { views: [], union: new UnionReader(lists, terms(), documents.count, meanings) }
     : { views: terms().map(({ term }) => ({ ...lists.view(term), term })), union: null };
 }
 

@@ -22,6 +22,7 @@ export const FEATURES = [
   'reindexes',
   'word-variants',
   'field-weights',
+  'synonyms',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

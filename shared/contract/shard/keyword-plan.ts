@@ -24,9 +24,18 @@ export interface KeywordUnit {
    * (word-variants.ts). The most frequent one is in `terms`.
    */
   more?: { term: string; by: 'prefix' | 1 | 2 };
+  /** With factors: it has any of these, too. Then it may be without terms. */
+  meanings?: readonly KeywordMeaning[];
   /** Whether it counts towards the minimum. */
   isOptional: boolean;
   /** Only items that pass it have the unit; absent: all. */
+  filter?: Filter;
+}
+
+/** Another meaning of a unit: all of its terms, as often as the one that is there least. */
+export interface KeywordMeaning {
+  terms: readonly number[];
+  /** Only items that pass it have the meaning; absent: all. */
   filter?: Filter;
 }
 
@@ -49,15 +58,34 @@ export function keywordPlanFromText(text: string, termCount: number): KeywordPla
 }
 
 function isUnit(unit: unknown, termCount: number): unit is KeywordUnit {
-  const { terms, factors, more, isOptional, filter } = (unit ?? {}) as Record<string, unknown>;
+  const { terms, factors, more, meanings, isOptional, filter } = (unit ?? {}) as Record<string, unknown>;
   return (
-    Array.isArray(terms) &&
-    terms.length > 0 &&
-    terms.every((place) => isCount(place) && place < termCount) &&
+    arePlaces(terms, termCount) &&
+    (terms.length > 0 || meanings !== undefined) &&
+    (meanings === undefined || (factors !== undefined && areMeanings(meanings, termCount))) &&
     (factors === undefined || areFactors(factors, terms.length)) &&
     (more === undefined || (factors !== undefined && isMore(more))) &&
     typeof isOptional === 'boolean' &&
     (filter === undefined || filterFromJson(filter) !== undefined)
+  );
+}
+
+function arePlaces(value: unknown, termCount: number): value is number[] {
+  return Array.isArray(value) && value.every((place) => isCount(place) && place < termCount);
+}
+
+function areMeanings(value: unknown, termCount: number): boolean {
+  return (
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.every((meaning) => {
+      const { terms, filter } = (meaning ?? {}) as Record<string, unknown>;
+      return (
+        arePlaces(terms, termCount) &&
+        terms.length > 0 &&
+        (filter === undefined || filterFromJson(filter) !== undefined)
+      );
+    })
   );
 }
 

@@ -9,6 +9,7 @@ import type {
 import { BuiltinModel } from '../../../coordinator/models/builtin-model';
 import type { VectorInput } from '../../../coordinator/service/service';
 import type { CollectionObstacle } from '../../../coordinator/service/collections/collection-obstacle';
+import type { SynonymRule } from '../../../coordinator/service/synonyms/synonym-rules';
 import type { CollectionQuota } from '../../../coordinator/service/collections/collection-quota';
 import { createService, type RunningService } from '../../../coordinator/service-factory';
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
@@ -130,6 +131,7 @@ export function newCollection(
     shards?: number;
     language?: Language;
     keywordFields?: KeywordFields | undefined;
+    synonyms?: SynonymRule[];
   } = {},
 ) {
   return {
@@ -139,6 +141,7 @@ export function newCollection(
     description: null,
     language: given.language ?? null,
     keywordFields: given.keywordFields,
+    ...(given.synonyms !== undefined && { synonyms: given.synonyms }),
     shards: given.shards,
     replicas: undefined,
   };

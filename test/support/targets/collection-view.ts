@@ -9,6 +9,7 @@ export function collectionViewOf({ dim }: { dim: number }): CollectionView {
     description: null,
     language: null,
     keywordFields: null,
+    synonyms: null,
     keywordPositions: true,
     quantization: 'int8',
     metadata: 'memory',

@@ -49,6 +49,7 @@ __all__ = [
     "Endpoint",
     "Facet",
     "Filters",
+    "FoundSynonyms",
     "Group",
     "Groups",
     "Health",
@@ -295,6 +296,8 @@ class CollectionInfo:
     """Whether positions of words are kept for phrases."""
     job_id: str | None = None
     """Of a PATCH that changes keyword_fields: the job that brings them. They are the present ones until then."""
+    synonyms: list[list[str] | dict[str, list[str]]] | None = None
+    """What words of its queries mean besides; None: nothing."""
 
 
 @dataclass(frozen=True)
@@ -737,6 +740,15 @@ class RecallReport:
 
 
 @dataclass(frozen=True)
+class FoundSynonyms:
+    """Words of a query, from start to end in UTF-16 code units, and what they mean besides."""
+
+    start: int
+    end: int
+    meanings: list[str]
+
+
+@dataclass(frozen=True)
 class PlacedTerm:
     """A term, and where it is in the text: UTF-16 code units, ``end`` the first behind it."""
 
@@ -758,6 +770,8 @@ class TextAnalysis:
     terms: list[PlacedTerm]
     """In the order of the text. start and end are UTF-16 code units of the text as it was sent, end the first behind
     the word. Terms may overlap."""
+    synonyms: list[FoundSynonyms] | None = None
+    """Of a query of a collection with synonyms: words that mean others, too."""
 
 
 @dataclass(frozen=True)

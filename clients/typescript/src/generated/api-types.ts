@@ -13,6 +13,8 @@ export interface Collection {
     path: string;
     weight: number;
   }> | null;
+  /** What words of its queries mean besides; null: nothing. */
+  synonyms: Array<string[] | Record<string, string[]>> | null;
   /** Whether positions of words are kept for phrases. */
   keyword_positions: boolean;
   /** How its vectors are held in memory. */
@@ -838,6 +840,11 @@ export interface Operations {
         /** Each of its words counts as if it stood there so often (BM25F). Default: 1. */
         weight?: number;
       }>;
+      /** What words of queries mean besides: words of a list ["car", "automobile", "motor car"] mean each other; of an object, those of `from` mean those of `to`, too. They hold at once, also for filters by words, and change nothing that is stored. */
+      synonyms?: Array<string[] | {
+        from: string | string[];
+        to: string[];
+      }>;
       /** Whether positions of words are kept on the disk, for good, once they are worth it: phrases read them instead of texts. Default: true. */
       keyword_positions?: boolean;
       /** How vectors are held in memory, for good: a byte per dimension (int8), half a byte (int4) or one bit (binary). Fewer bits take less memory and make searches slower; the promised recall is the same, because the best are scored again with the original vectors on the disk. Default: "int8". */
@@ -885,7 +892,7 @@ export interface Operations {
     answer: Collection;
   };
   /**
-   * Change the description, the time to live or the keyword fields of a collection: PATCH /v1/collections/{name}
+   * Change the description, the time to live, the keyword fields or the synonyms of a collection: PATCH /v1/collections/{name}
    *
    * What is left out stays; null clears it.
    *
@@ -904,6 +911,10 @@ export interface Operations {
         path: string;
         /** Each of its words counts as if it stood there so often (BM25F). Default: 1. */
         weight?: number;
+      }> | null;
+      synonyms?: Array<string[] | {
+        from: string | string[];
+        to: string[];
       }> | null;
     };
     answer: Collection;
@@ -1957,6 +1968,12 @@ export interface Operations {
         end: number;
         /** Queries leave it out if they have other words. */
         stop_word: boolean;
+      }>;
+      /** Of a query of a collection with synonyms: words that mean others, too. */
+      synonyms?: Array<{
+        start: number;
+        end: number;
+        meanings: string[];
       }>;
     };
   };

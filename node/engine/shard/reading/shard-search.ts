@@ -127,7 +127,10 @@ export class ShardSearch {
     const { keywords, directory, filters } = indexes;
     if (request.filter !== null) await filters.prepare(request.filter);
     const units = request.plan?.units ?? [];
-    for (const { filter } of units) if (filter !== undefined) await filters.prepare(filter);
+    for (const { filter, meanings = [] } of units) {
+      if (filter !== undefined) await filters.prepare(filter);
+      for (const meaning of meanings) if (meaning.filter !== undefined) await filters.prepare(meaning.filter);
+    }
     if (request.fieldWeights !== undefined || units.some(({ more }) => more !== undefined)) keepTerms(keywords);
     // Many short texts have equal scores, so ids decide which of them are the best k.
     const nameOf = (slot: number): string => (directory.isLive(slot) ? directory.externalIdOf(slot) : '');
@@ -143,6 +146,7 @@ export class ShardSearch {
             : keywords.searchPlanInSteps(request.terms, request.plan, request.statistics, {
                 ...options,
                 unitSlots: (unit) => this.allowed(units[unit].filter ?? null),
+                meaningSlots: (unit, meaning) => this.allowed(units[unit].meanings![meaning].filter ?? null),
               });
         const found = round < LAST_ROUND ? await inSlices(steps) : resultOf(steps);
         const hits = await this.made(pairsOf(found), request, round);

@@ -161,6 +161,7 @@ class AsyncQuiverClient:
         description: str | None = None,
         language: str | None = None,
         keyword_fields: Sequence[Mapping[str, Any]] | None = None,
+        synonyms: Sequence[Sequence[str] | Mapping[str, Any]] | None = None,
         keyword_positions: bool | None = None,
         quantization: str | None = None,
         metadata: str | None = None,
@@ -174,7 +175,8 @@ class AsyncQuiverClient:
         """Creates a collection; ``ConflictError`` where there is one of that name.
 
         ``language`` (``en`` and others) finds words in all their forms; ``keyword_fields`` (``[{"path": "title", "weight": 3},
-        {"path": "text"}]``) is what keyword search looks in; with ``keyword_positions=False``, phrases read texts;
+        {"path": "text"}]``) is what keyword search looks in; ``synonyms`` (``[["car", "automobile"], {"from": "pump", "to": ["compressor"]}]``) are what
+        words of queries mean besides; with ``keyword_positions=False``, phrases read texts;
         ``quantization`` (``int8``, ``int4``, ``binary``) trades memory for speed at the same recall; ``metadata="disk"`` keeps ids and
         metadata out of memory. With ``ttl_seconds``, items without an expires_at expire so long after their last write.
         """
@@ -185,6 +187,7 @@ class AsyncQuiverClient:
             description=description,
             language=language,
             keyword_fields=None if keyword_fields is None else list(keyword_fields),
+            synonyms=None if synonyms is None else list(synonyms),
             keyword_positions=keyword_positions,
             quantization=quantization,
             metadata=metadata,
@@ -206,6 +209,7 @@ class AsyncQuiverClient:
         description: str | None = None,
         language: str | None = None,
         keyword_fields: Sequence[Mapping[str, Any]] | None = None,
+        synonyms: Sequence[Sequence[str] | Mapping[str, Any]] | None = None,
         keyword_positions: bool | None = None,
         quantization: str | None = None,
         metadata: str | None = None,
@@ -238,6 +242,7 @@ class AsyncQuiverClient:
                     description=description,
                     language=language,
                     keyword_fields=keyword_fields,
+                    synonyms=synonyms,
                     keyword_positions=keyword_positions,
                     quantization=quantization,
                     metadata=metadata,

@@ -162,6 +162,7 @@ class QuiverClient:
         description: str | None = None,
         language: str | None = None,
         keyword_fields: Sequence[Mapping[str, Any]] | None = None,
+        synonyms: Sequence[Sequence[str] | Mapping[str, Any]] | None = None,
         keyword_positions: bool | None = None,
         quantization: str | None = None,
         metadata: str | None = None,
@@ -175,7 +176,8 @@ class QuiverClient:
         """Creates a collection; ``ConflictError`` where there is one of that name.
 
         ``language`` (``en`` and others) finds words in all their forms; ``keyword_fields`` (``[{"path": "title", "weight": 3},
-        {"path": "text"}]``) is what keyword search looks in; with ``keyword_positions=False``, phrases read texts;
+        {"path": "text"}]``) is what keyword search looks in; ``synonyms`` (``[["car", "automobile"], {"from": "pump", "to": ["compressor"]}]``) are what
+        words of queries mean besides; with ``keyword_positions=False``, phrases read texts;
         ``quantization`` (``int8``, ``int4``, ``binary``) trades memory for speed at the same recall; ``metadata="disk"`` keeps ids and
         metadata out of memory. With ``ttl_seconds``, items without an expires_at expire so long after their last write.
         """
@@ -186,6 +188,7 @@ class QuiverClient:
             description=description,
             language=language,
             keyword_fields=None if keyword_fields is None else list(keyword_fields),
+            synonyms=None if synonyms is None else list(synonyms),
             keyword_positions=keyword_positions,
             quantization=quantization,
             metadata=metadata,
@@ -207,6 +210,7 @@ class QuiverClient:
         description: str | None = None,
         language: str | None = None,
         keyword_fields: Sequence[Mapping[str, Any]] | None = None,
+        synonyms: Sequence[Sequence[str] | Mapping[str, Any]] | None = None,
         keyword_positions: bool | None = None,
         quantization: str | None = None,
         metadata: str | None = None,
@@ -239,6 +243,7 @@ class QuiverClient:
                     description=description,
                     language=language,
                     keyword_fields=keyword_fields,
+                    synonyms=synonyms,
                     keyword_positions=keyword_positions,
                     quantization=quantization,
                     metadata=metadata,

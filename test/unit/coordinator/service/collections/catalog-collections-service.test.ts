@@ -1,3 +1,4 @@
+import { backedUpRecord } from '../../../../../coordinator/jobs/restore/restored-records';
 import type { CatalogCollectionsService } from '../../../../../coordinator/service/collections/catalog-collections-service';
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
@@ -153,4 +154,29 @@ test('keyword fields and languages without spaces wait until every member knows 
   expect((await create()).keywordFields).toEqual(fields);
   const { service: other } = await plainService({ store });
   expect((await other.collections.get('a')).keywordFields).toEqual(fields);
+});
+
+test('synonyms wait until every member keeps them, and stay through other changes and in backups', async () => {
+  const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
+  let isKnown = false;
+  const { service } = await plainService({
+    store,
+    collectionObstacle: (feature, what) => (isKnown ? null : `${feature}: ${what}`),
+  });
+  const synonyms = [['car', 'automobile'], { from: ['pump'], to: ['compressor'] }];
+  const waits = { kind: 'unavailable', message: expect.stringContaining('synonyms') };
+  await expect(service.collections.create(newCollection('a', { synonyms }))).rejects.toMatchObject(waits);
+  await service.collections.create(newCollection('b'));
+  await expect(service.collections.update('b', { synonyms })).rejects.toMatchObject(waits);
+  expect((await service.collections.update('b', { synonyms: null })).synonyms).toBeNull();
+  isKnown = true;
+  expect((await service.collections.create(newCollection('a', { synonyms }))).synonyms).toEqual(synonyms);
+  await service.collections.setQuota('a', { items: 5, bytes: null });
+  await service.collections.update('a', { description: 'd' });
+  const { service: other } = await plainService({ store });
+  expect((await other.collections.get('a')).synonyms).toEqual(synonyms);
+  const entry = (await store.get('/q/collections/a'))!;
+  expect(backedUpRecord({ name: 'a', record: entry.value }).synonyms).toEqual(synonyms);
+  const strange = entry.value.replace('"automobile"', '7');
+  expect(() => backedUpRecord({ name: 'a', record: strange })).toThrow('the backup is damaged');
 });

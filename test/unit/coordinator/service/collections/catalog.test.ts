@@ -63,6 +63,7 @@ describe('a collection', () => {
       description: null,
       language: null,
       keywordFields: null,
+      synonyms: null,
       keywordPositions: true,
       quantization: 'int8',
       metadata: 'memory',

@@ -28,6 +28,7 @@ class Shelf {
       description: null,
       language: null,
       keywordFields: null,
+      synonyms: null,
       keywordPositions: true,
       quantization: 'int8' as const,
       metadata: 'memory' as const,
