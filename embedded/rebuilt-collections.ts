@@ -44,7 +44,7 @@ export async function rebuiltCollections(dataDir: string, nowIso: string): Promi
       rebuilt.listed.push({
         record: made,
         remark:
-          'no note lies beside its shards: name, description, quota, synonyms, quantization and model of its texts are not known',
+          'no note lies beside its shards: name, description, quota, synonyms, stop words, quantization and model of its texts are not known',
       });
   }
   noted.sort((a, b) => b.order - a.order);

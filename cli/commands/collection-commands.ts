@@ -39,6 +39,7 @@ export interface NewCollectionOptions {
   language?: string;
   keywordFields?: { path: string; weight?: number }[];
   synonyms?: unknown[];
+  stopWords?: object;
   /** As commander has it: true where it is not said. */
   keywordPositions?: boolean;
   quantization?: string;
@@ -68,6 +69,7 @@ export function withNewCollectionOptions(command: Command): Command {
       keywordFields,
     )
     .option('--synonyms <file>', SYNONYMS_HELP, synonymsOf)
+    .option('--stop-words <file>', STOP_WORDS_HELP, stopWordsOf)
     .option('--no-keyword-positions', 'keep no positions of words: phrases read texts')
     .addOption(
       new Option('--quantization <kind>', 'how vectors are held in memory (default: int8)').choices([
@@ -97,15 +99,27 @@ export function withNewCollectionOptions(command: Command): Command {
 const SYNONYMS_HELP =
   'JSON with what words of queries mean besides: [["car", "automobile"], {"from": "pump", "to": ["compressor"]}]';
 
-/** Of a file, or as they are. */
+const STOP_WORDS_HELP = 'JSON with stop words besides those of the language: {"add": ["item"], "remove": ["the"]}';
+
 function synonymsOf(given: string): unknown[] {
+  const rules = jsonOf(given);
+  if (Array.isArray(rules)) return rules;
+  throw new InvalidArgumentError('It must be a list of rules.');
+}
+
+function stopWordsOf(given: string): object {
+  const words = jsonOf(given);
+  if (typeof words === 'object' && words !== null && !Array.isArray(words)) return words;
+  throw new InvalidArgumentError('It must be an object with add or remove.');
+}
+
+/** Of a file, or as it is. */
+function jsonOf(given: string): unknown {
   try {
-    const rules: unknown = JSON.parse(given.trimStart().startsWith('[') ? given : readFileSync(given, 'utf8'));
-    if (Array.isArray(rules)) return rules;
+    return JSON.parse(/^\s*[[{]/.test(given) ? given : readFileSync(given, 'utf8'));
   } catch (error) {
     throw new InvalidArgumentError(`It must be a file with JSON: ${(error as Error).message}`);
   }
-  throw new InvalidArgumentError('It must be a list of rules.');
 }
 
 /** Paths with weights behind colons, separated by commas. */
@@ -127,6 +141,7 @@ export function newCollectionBody(
     keywordFields: fields,
     keywordPositions: positions,
     synonyms,
+    stopWords,
     quantization,
     metadataOn,
     vectorsOn,
@@ -143,6 +158,7 @@ export function newCollectionBody(
     language,
     keyword_fields: fields,
     synonyms,
+    stop_words: stopWords,
     keyword_positions: positions === false ? false : undefined,
     quantization,
     metadata: metadataOn,
@@ -229,13 +245,16 @@ export function addCollectionCommands(program: Command, context: CommandContext)
   connected(
     program
       .command('update')
-      .description('change the description, the time to live or the synonyms of a collection')
+      .description('change the description, the time to live, the synonyms or the stop words of a collection')
       .argument('<collection>'),
   )
     .option('--description <text>', '"none" clears it')
     .option('--ttl-seconds <seconds>', 'of the writes that come; "none": items are kept', secondsOrNone)
     .option('--synonyms <file>', `${SYNONYMS_HELP}; "none" takes them away`, (given) =>
       given === 'none' ? null : synonymsOf(given),
+    )
+    .option('--stop-words <file>', `${STOP_WORDS_HELP}; "none" takes them away`, (given) =>
+      given === 'none' ? null : stopWordsOf(given),
     )
     .option('--json', 'print JSON')
     .action(async (name: string, options: ConnectionOptions & ChangeOptions) => change(context, name, options));
@@ -287,6 +306,7 @@ interface ChangeOptions {
   description?: string;
   ttlSeconds?: number | null;
   synonyms?: unknown[] | null;
+  stopWords?: object | null;
   json?: true;
 }
 
@@ -297,15 +317,19 @@ function secondsOrNone(given: string): number | null {
 async function change(
   context: CommandContext,
   name: string,
-  { description, ttlSeconds, synonyms, json, ...options }: ConnectionOptions & ChangeOptions,
+  { description, ttlSeconds, synonyms, stopWords, json, ...options }: ConnectionOptions & ChangeOptions,
 ): Promise<void> {
   const body = {
     ...(description !== undefined && { description: description === 'none' ? null : description }),
     ...(ttlSeconds !== undefined && { ttl_seconds: ttlSeconds }),
     ...(synonyms !== undefined && { synonyms }),
+    ...(stopWords !== undefined && { stop_words: stopWords }),
   };
   if (Object.keys(body).length === 0)
-    throw new CommandError('say what to change: --description, --ttl-seconds or --synonyms', EXIT_CODES.usage);
+    throw new CommandError(
+      'say what to change: --description, --ttl-seconds, --synonyms or --stop-words',
+      EXIT_CODES.usage,
+    );
   const changed = await connect(context, options).call('PATCH', collectionUrl(name), { body });
   if (json) printJson(context, changed);
   else context.messages.write(`changed "${name}"\n`);

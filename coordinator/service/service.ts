@@ -17,6 +17,7 @@ import type { AnswerHold } from './answer-hold';
 import type { GroupKey, SearchRequest, VectorSource } from './search-request';
 import type { OfTexts } from '../models/cut-text';
 import type { Scoped } from './keys/collection-scope';
+import type { StopWords } from './synonyms/own-stop-words';
 import type { SynonymRule } from './synonyms/synonym-rules';
 import type { KeyQuotaAdmission, KeyQuotaUse, KeyWriter } from './keys/quota/key-quota';
 import type { MetadataStorage } from '../../shared/contract/shard/metadata-storage';
@@ -71,6 +72,8 @@ export interface CollectionChange {
   keywordFields?: KeywordFields | null | undefined;
   /** null: none. */
   synonyms?: readonly SynonymRule[] | null | undefined;
+  /** null: those of the language. */
+  stopWords?: StopWords | null | undefined;
 }
 
 /**
@@ -164,6 +167,8 @@ export interface NewCollection {
   keywordFields?: KeywordFields | undefined;
   /** Of queries; undefined: none. */
   synonyms?: readonly SynonymRule[] | undefined;
+  /** undefined: those of the language. */
+  stopWords?: StopWords | undefined;
   /** Whether positions of words are kept, which phrases read in the place of texts; default: true. */
   keywordPositions?: boolean | undefined;
   /** How its vectors are held in memory; default: DEFAULT_QUANTIZATION. */
@@ -227,6 +232,8 @@ export interface CollectionView {
   keywordFields: KeywordFields | null;
   /** null: none. */
   synonyms: readonly SynonymRule[] | null;
+  /** null: those of the language. */
+  stopWords: StopWords | null;
   keywordPositions: boolean;
   quantization: Quantization;
   metadata: MetadataStorage;

@@ -39,6 +39,7 @@ const CLASSES = {
     of: 'Collection.keyword_fields[]',
     doc: 'What keyword search looks in, and how much its words count.',
   },
+  StopWords: { of: 'Collection.stop_words', doc: 'Stop words of a collection besides those of its language.' },
   CollectionInfo: { of: 'Collection', doc: 'A collection as it was made, and how many vectors it has.' },
   IndexState: { of: 'CollectionStats.index', doc: 'How far an index is built.' },
   CollectionStats: { of: 'CollectionStats', doc: 'What a collection takes, and the state of its index.' },

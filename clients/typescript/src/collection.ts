@@ -62,14 +62,15 @@ export class QuiverCollection<Meta extends object = Metadata> {
   }
 
   /**
-   * Sets its description, its time to live, its keyword fields or its synonyms; null clears them, and what is left out
-   * stays. Other keyword fields hold once the job `job_id` of the answer is done (`client.jobs.wait`).
+   * Sets its description, its time to live, its keyword fields, its synonyms or its stop words; null clears them, and
+   * what is left out stays. Other keyword fields hold once the job `job_id` of the answer is done (`client.jobs.wait`).
    */
   async update(
     change: {
       description?: string | null;
       ttl_seconds?: number | null;
       keyword_fields?: { path: string; weight?: number }[] | null;
+      stop_words?: { add?: string[]; remove?: string[] } | null;
       synonyms?: (string[] | { from: string | string[]; to: string[] })[] | null;
     },
     options?: CallOptions,

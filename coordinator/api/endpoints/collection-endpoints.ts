@@ -30,6 +30,7 @@ function collectionData(view: CollectionView & { job?: string | undefined }) {
     language: view.language,
     // Absent in what an earlier version kept for a repetition.
     keyword_fields: (view.keywordFields as KeywordFields | null | undefined) ?? null,
+    stop_words: shownStopWords(view.stopWords),
     synonyms: (view.synonyms as CollectionView['synonyms'] | undefined) ?? null,
     keyword_positions: (view.keywordPositions as boolean | undefined) ?? true,
     quantization: view.quantization,
@@ -50,6 +51,11 @@ function collectionData(view: CollectionView & { job?: string | undefined }) {
 }
 
 /** Of a body, in which what is left out is not bounded. */
+/** Absent in what an earlier version kept for a repetition. */
+function shownStopWords(words: CollectionView['stopWords'] | undefined): { add: string[]; remove: string[] } | null {
+  return words === undefined || words === null ? null : { add: [...words.add], remove: [...words.remove] };
+}
+
 function quotaOf({ items, bytes }: { items?: number | undefined; bytes?: number | undefined }): StorageQuota {
   return { items: items ?? null, bytes: bytes ?? null };
 }
@@ -153,6 +159,7 @@ export function collectionEndpoints(parts: {
           keyword_fields: keywordFields,
           keyword_positions: keywordPositions,
           synonyms,
+          stop_words: stopWords,
           quantization,
           metadata,
           vectors: place,
@@ -170,6 +177,7 @@ export function collectionEndpoints(parts: {
           keywordFields,
           keywordPositions,
           synonyms,
+          stopWords,
           quantization,
           metadata,
           vectors: place,
@@ -320,7 +328,8 @@ export function collectionEndpoints(parts: {
       access: 'readwrite',
       isAdministrative: true,
       tag,
-      summary: 'Change the description, the time to live, the keyword fields or the synonyms of a collection',
+      summary:
+        'Change the description, the time to live, the keyword fields, the synonyms or the stop words of a collection',
       description: 'What is left out stays; null clears it.',
       path: schemas.collectionNamePath,
       body: {
@@ -343,6 +352,7 @@ export function collectionEndpoints(parts: {
                   ttlSeconds: body.ttl_seconds,
                   keywordFields: body.keyword_fields,
                   synonyms: body.synonyms,
+                  stopWords: body.stop_words,
                 },
                 dedup,
               ),

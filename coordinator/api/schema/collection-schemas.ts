@@ -9,6 +9,7 @@ import {
 import { DEFAULT_METADATA_STORAGE, METADATA_STORAGES } from '../../../shared/contract/shard/metadata-storage';
 import { DEFAULT_QUANTIZATION, QUANTIZATIONS } from '../../../shared/contract/vector/quantization';
 import { DEFAULT_VECTOR_STORAGE, VECTOR_STORAGES } from '../../../shared/contract/vector/vector-storage';
+import { STOP_WORD_BOUNDS } from '../../service/synonyms/own-stop-words';
 import { faultOfRules, SYNONYM_BOUNDS, type SynonymRule } from '../../service/synonyms/synonym-rules';
 import { type HttpLimits, REQUEST_BOUNDS } from '../requests/http-limits';
 import { itemExpiry, itemVersion, vectorValues } from '../fields/answer-fields';
@@ -88,6 +89,28 @@ const synonyms = z
     const fault = faultOfRules(rules);
     if (fault !== null) report(context, rules, fault);
   });
+const ownWords = withDefault(z.array(z.string()), []);
+const stopWords = z
+  .object({
+    add: ownWords.meta({ description: 'Words that queries leave out if they have others.' }),
+    remove: ownWords.meta({ description: 'Stop words of the language that count.' }),
+  })
+  .meta({
+    description:
+      'Stop words of the collection besides those of its language. They hold at once, for queries and filters by words, and change nothing that is stored.',
+  })
+  .superRefine((given, context) => {
+    const { words, characters } = STOP_WORD_BOUNDS;
+    for (const name of ['add', 'remove'] as const) {
+      if (given[name].length > words) report(context, given, `must have at most ${words} words in ${name}`);
+      if (given[name].some(({ length }) => length === 0 || length > characters))
+        report(context, given, `must have words of 1 to ${characters} characters in ${name}`);
+    }
+  });
+const stopWordsAnswer = z
+  .object({ add: z.array(z.string()), remove: z.array(z.string()) })
+  .nullable()
+  .meta({ description: 'Its stop words besides those of the language; null: none.' });
 const synonymsAnswer = z
   .array(z.union([z.array(z.string()), z.record(z.string(), z.array(z.string()))]))
   .nullable()
@@ -126,6 +149,7 @@ export function newCollection(limits: HttpLimits) {
     language: optional(language),
     keyword_fields: optional(keywordFields),
     synonyms: optional(synonyms),
+    stop_words: optional(stopWords),
     keyword_positions: withDefault(z.boolean(), true).meta({
       description:
         'Whether positions of words are kept on the disk, for good, once they are worth it: phrases read them instead of texts.',
@@ -173,10 +197,11 @@ export const collectionChange = z
         'null: the text and all strings of the metadata. A job (kind reindex, its id is job_id) makes the new index beside the present one, which is searched until the new one is whole.',
     }),
     synonyms: synonyms.nullable().optional(),
+    stop_words: stopWords.nullable().optional(),
   })
   .superRefine((body, context) => {
     if (Object.values(body).every((value) => value === undefined))
-      report(context, body, 'must have description, ttl_seconds, keyword_fields or synonyms');
+      report(context, body, 'must have description, ttl_seconds, keyword_fields, synonyms or stop_words');
   });
 
 export const exportQuery = z.object({
@@ -201,6 +226,7 @@ export const collectionAnswer = z
       .nullable()
       .meta({ description: 'What its keyword search looks in; null: the text and all strings of the metadata.' }),
     synonyms: synonymsAnswer,
+    stop_words: stopWordsAnswer,
     keyword_positions: z.boolean().meta({ description: 'Whether positions of words are kept for phrases.' }),
     quantization: z.enum(QUANTIZATIONS).meta({ description: 'How its vectors are held in memory.' }),
     metadata: z.enum(METADATA_STORAGES).meta({ description: 'Where its ids and metadata are.' }),

@@ -8,6 +8,7 @@ import { METRICS } from '../../../shared/contract/vector/metric';
 import { QUANTIZATIONS } from '../../../shared/contract/vector/quantization';
 import { VECTOR_STORAGES } from '../../../shared/contract/vector/vector-storage';
 import { collectionFromEntry, type CollectionRecord } from '../../service/collections/collection-record';
+import { STOP_WORD_BOUNDS } from '../../service/synonyms/own-stop-words';
 import { SYNONYM_BOUNDS } from '../../service/synonyms/synonym-rules';
 import { type KeyRecord, keyFromEntry } from '../../service/keys/key-record';
 import { QUOTA_PERIODS } from '../../service/keys/quota/key-quota';
@@ -32,6 +33,7 @@ const uid = z.string().regex(/^[\w-]{1,64}$/);
 const text = z.string().max(TEXT_LENGTH_MAX);
 /** It becomes part of names in the cluster store. */
 const time = z.string().regex(/^[\w:.+-]{0,40}$/);
+const ownWords = z.array(z.string().max(STOP_WORD_BOUNDS.characters)).max(STOP_WORD_BOUNDS.words);
 const texts = z.array(z.string().max(SYNONYM_BOUNDS.characters)).max(SYNONYM_BOUNDS.words);
 const most = z.int().min(0).nullable();
 
@@ -52,6 +54,7 @@ const collection = z.object({
     .array(z.union([texts, z.object({ from: texts, to: texts })]))
     .max(SYNONYM_BOUNDS.rules)
     .optional(),
+  stopWords: z.object({ add: ownWords, remove: ownWords }).optional(),
   quantization: z.enum(QUANTIZATIONS),
   metadata: z.enum(METADATA_STORAGES).optional(),
   vectors: z.enum(VECTOR_STORAGES).optional(),

@@ -57,6 +57,7 @@ export async function intoExisting(
     minInSync: replicas === present.replicas ? present.minInSync : defaultMinInSync(replicas),
     embeddingModel: present.embeddingModel ?? before.embeddingModel,
     synonyms: present.synonyms ?? before.synonyms,
+    stopWords: present.stopWords ?? before.stopWords,
     state: 'creating',
   };
   return { ...wanted, record: collectionToValue(record), into: { begun: false } };

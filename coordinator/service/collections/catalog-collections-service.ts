@@ -28,9 +28,17 @@ import { DEFAULT_QUANTIZATION } from '../../../shared/contract/vector/quantizati
 import { DEFAULT_VECTOR_STORAGE } from '../../../shared/contract/vector/vector-storage';
 import { roleFor, type Scoped } from '../keys/collection-scope';
 import { inPool } from './call-pool';
-import { checkFeatures, checkReindex, checkSynonyms, type CollectionObstacle } from './collection-obstacle';
+import {
+  checkFeatures,
+  checkReindex,
+  checkStopWords,
+  checkSynonyms,
+  type CollectionObstacle,
+} from './collection-obstacle';
 import { collectionProgress } from './collection-progress';
 import type { CollectionQuota } from './collection-quota';
+import type { Language } from '../../../shared/base/text/language';
+import { faultOfStopWords, type StopWords } from '../synonyms/own-stop-words';
 import { type SynonymRule, wordlessText } from '../synonyms/synonym-rules';
 import {
   type CollectionRecord,
@@ -142,8 +150,7 @@ export class CatalogCollectionsService implements CollectionsService {
         'invalid_parameter',
         `min_in_sync is ${minInSync}, more than the collection's replicas (${replicas})`,
       );
-    const wordless = hasRules(input.synonyms) ? wordlessText(input.synonyms, input.language) : undefined;
-    if (wordless !== undefined) throw wordlessSynonym(wordless);
+    checkWords(input, input.language);
     checkFeatures(input, this.obstacle);
     const metadata = input.metadata === DEFAULT_METADATA_STORAGE ? undefined : input.metadata;
     const vectors = input.vectors === DEFAULT_VECTOR_STORAGE ? undefined : input.vectors;
@@ -159,6 +166,7 @@ export class CatalogCollectionsService implements CollectionsService {
       ...(input.keywordFields !== undefined && { keywordFields: input.keywordFields }),
       ...(input.keywordPositions === false && { keywordPositions: false }),
       ...(hasRules(input.synonyms) && { synonyms: input.synonyms }),
+      ...(hasStopWords(input.stopWords) && { stopWords: input.stopWords }),
       quantization: input.quantization ?? DEFAULT_QUANTIZATION,
       ...(metadata !== undefined && { metadata }),
       ...(vectors !== undefined && { vectors }),
@@ -232,7 +240,7 @@ export class CatalogCollectionsService implements CollectionsService {
 
   async update(
     name: string,
-    { description, ttlSeconds, keywordFields, synonyms }: CollectionChange,
+    { description, ttlSeconds, keywordFields, synonyms, stopWords }: CollectionChange,
     dedup?: StoreDedup,
   ): Promise<CollectionView & { job?: string }> {
     const changed = (current: CollectionRecord): CollectionRecord => ({
@@ -240,10 +248,12 @@ export class CatalogCollectionsService implements CollectionsService {
       ...(description !== undefined && { description }),
       ...(ttlSeconds !== undefined && { ttlSeconds }),
       ...(synonyms !== undefined && { synonyms: hasRules(synonyms) ? synonyms : undefined }),
+      ...(stopWords !== undefined && { stopWords: hasStopWords(stopWords) ? stopWords : undefined }),
     });
-    const wordless = hasRules(synonyms) ? await this.wordless(name, synonyms) : undefined;
-    if (wordless !== undefined) throw wordlessSynonym(wordless);
+    if (hasRules(synonyms) || hasStopWords(stopWords))
+      checkWords({ synonyms, stopWords }, (await this.catalog.shown(name)).language);
     checkSynonyms(hasRules(synonyms) ? synonyms : null, this.obstacle);
+    checkStopWords(hasStopWords(stopWords) ? stopWords : null, this.obstacle);
     if (keywordFields !== undefined) {
       checkReindex(this.obstacle);
       const outcomeOf = async (record: CollectionRecord, job: string) => ({ ...(await this.counted(record)), job });
@@ -254,11 +264,6 @@ export class CatalogCollectionsService implements CollectionsService {
     return this.counted(
       await this.catalog.update(name, changed, dedup && { dedup, resultOf: (record) => this.counted(record) }),
     );
-  }
-
-  /** The first of the texts that has no word in the collection's language. */
-  private async wordless(name: string, synonyms: readonly SynonymRule[]): Promise<string | undefined> {
-    return wordlessText(synonyms, (await this.catalog.shown(name)).language);
   }
 
   async setQuota(name: string, quota: StorageQuota | null, dedup?: StoreDedup): Promise<CollectionView> {
@@ -512,6 +517,7 @@ function viewOf(
     language: record.language,
     keywordFields: record.keywordFields ?? null,
     synonyms: record.synonyms ?? null,
+    stopWords: record.stopWords ?? null,
     keywordPositions: record.keywordPositions !== false,
     quantization: record.quantization,
     metadata: record.metadata ?? DEFAULT_METADATA_STORAGE,
@@ -532,6 +538,21 @@ function hasRules(synonyms: readonly SynonymRule[] | null | undefined): synonyms
   return synonyms !== undefined && synonyms !== null && synonyms.length > 0;
 }
 
-function wordlessSynonym(text: string): QuiverError {
-  return new QuiverError('schema_violation', `synonyms has ${JSON.stringify(text)}, which has no word to look for`);
+function hasStopWords(stopWords: StopWords | null | undefined): stopWords is StopWords {
+  return stopWords !== undefined && stopWords !== null && stopWords.add.length + stopWords.remove.length > 0;
+}
+
+/** Errors: schema_violation for what is no word in the language. */
+function checkWords(
+  { synonyms, stopWords }: Pick<CollectionChange, 'synonyms' | 'stopWords'>,
+  language: Language | null,
+): void {
+  const wordless = hasRules(synonyms) ? wordlessText(synonyms, language) : undefined;
+  if (wordless !== undefined)
+    throw new QuiverError(
+      'schema_violation',
+      `synonyms has ${JSON.stringify(wordless)}, which has no word to look for`,
+    );
+  const fault = hasStopWords(stopWords) ? faultOfStopWords(stopWords, language) : null;
+  if (fault !== null) throw new QuiverError('schema_violation', fault);
 }

@@ -19,12 +19,25 @@ export function checkSynonyms(synonyms: NewCollection['synonyms'] | null, obstac
   if (reason !== null) throw new QuiverError('unavailable', reason);
 }
 
+/** The same of stop words. */
+export function checkStopWords(stopWords: NewCollection['stopWords'] | null, obstacle: CollectionObstacle): void {
+  const reason =
+    stopWords === undefined || stopWords === null ? null : obstacle('stop-words', 'collections can have stop_words');
+  if (reason !== null) throw new QuiverError('unavailable', reason);
+}
+
 /** Errors: unavailable when a member does not know what a collection has that is made or restored. */
 export function checkFeatures(
-  { keywordFields, language, synonyms }: Pick<NewCollection, 'keywordFields' | 'language' | 'synonyms'>,
+  {
+    keywordFields,
+    language,
+    synonyms,
+    stopWords,
+  }: Pick<NewCollection, 'keywordFields' | 'language' | 'synonyms' | 'stopWords'>,
   obstacle: CollectionObstacle,
 ): void {
   checkSynonyms(synonyms, obstacle);
+  checkStopWords(stopWords, obstacle);
   const reasons = [
     keywordFields === undefined ? null : obstacle('keyword-fields', 'collections can have keyword_fields'),
     isUnspaced(language) ? obstacle('unspaced-languages', `their language can be ${language}`) : null,

@@ -9,6 +9,7 @@ import type { KeywordFields } from '../../../shared/contract/shard/keyword-field
 import { DEFAULT_VECTOR_STORAGE, type VectorStorage } from '../../../shared/contract/vector/vector-storage';
 import type { Metric } from '../../../shared/contract/vector/metric';
 import type { StorageQuota } from '../service';
+import type { StopWords } from '../synonyms/own-stop-words';
 import type { SynonymRule } from '../synonyms/synonym-rules';
 
 /** Every collection is one entry under this prefix, with the name that clients use. */
@@ -39,6 +40,8 @@ export interface CollectionRecord {
   keywordFields?: KeywordFields | undefined;
   /** Of its queries. Absent: none. */
   synonyms?: readonly SynonymRule[] | undefined;
+  /** Of its queries, besides those of the language. Absent: none. */
+  stopWords?: StopWords | undefined;
   /** false: its shards keep no positions of words. It never changes. */
   keywordPositions?: false | undefined;
   /** It never changes. */
@@ -139,6 +142,7 @@ export function collectionToValue(record: CollectionRecord): string {
     keyword_fields: record.keywordFields,
     keyword_positions: record.keywordPositions,
     synonyms: record.synonyms,
+    stop_words: record.stopWords,
     quantization: record.quantization,
     metadata: record.metadata === DEFAULT_METADATA_STORAGE ? undefined : record.metadata,
     vectors: record.vectors === DEFAULT_VECTOR_STORAGE ? undefined : record.vectors,
@@ -173,6 +177,7 @@ export function collectionFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): C
     ...(json.keyword_fields !== undefined && { keywordFields: json.keyword_fields as KeywordFields }),
     ...(json.keyword_positions === false && { keywordPositions: false }),
     ...(json.synonyms !== undefined && { synonyms: json.synonyms as SynonymRule[] }),
+    ...(json.stop_words !== undefined && { stopWords: json.stop_words as StopWords }),
     quantization: (json.quantization ?? DEFAULT_QUANTIZATION) as Quantization,
     ...(json.metadata !== undefined && { metadata: json.metadata as MetadataStorage }),
     ...(json.vectors !== undefined && { vectors: json.vectors as VectorStorage }),

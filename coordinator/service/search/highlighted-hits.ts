@@ -1,5 +1,4 @@
 import { queryTerms } from '../../../shared/base/text/analyser';
-import { analyserFor } from '../../../shared/base/text/analyser-for';
 import { phraseOf } from '../../../shared/base/text/phrase';
 import { inSlices, ownTurn } from '../../../shared/base/time/work-slices';
 import type { JsonObject, JsonValue } from '../../../shared/contract/filter/filter';
@@ -11,6 +10,7 @@ import { keywordDraft } from './keyword-planning';
 import type { HighlightBudget } from './later-hits';
 import { nearestOf, passagesOf, type SentencePlace } from './nearest-passage';
 import { bagOfWords, wholeBag } from './query-words';
+import { analyserOf } from '../synonyms/own-stop-words';
 import { type CollectionWords, synonymsOf } from '../synonyms/synonyms';
 import { type SoughtTerms, type TextFragment, textFragments } from './text-fragments';
 
@@ -25,15 +25,12 @@ export function readFor(request: SearchRequest): SearchRequest {
 }
 
 /** What a request marks, without the terms that words only stand for; undefined: it marks nothing. */
-export function soughtTerms(
-  { language, synonyms: rules }: CollectionWords,
-  { query, output }: SearchRequest,
-): SoughtTerms | undefined {
+export function soughtTerms(collection: CollectionWords, { query, output }: SearchRequest): SoughtTerms | undefined {
   if (output.highlight === undefined) return undefined;
-  const analyser = analyserFor(language);
+  const analyser = analyserOf(collection);
   const { source } = query;
   const text = queryTextOf(source) ?? '';
-  const synonyms = synonymsOf(rules, analyser);
+  const synonyms = synonymsOf(collection.synonyms, analyser);
   const given = source.type === 'fused' ? source.keywords : undefined;
   const keywords = given ?? (synonyms === undefined ? bagOfWords(analyser, text) : wholeBag(text));
   if (keywords === undefined) return { analyser, terms: new Set(queryTerms(analyser, text)), phrases: [] };

@@ -7,7 +7,6 @@ import {
   type SearchEffort,
 } from '../../../shared/contract/shard/shard-read';
 import { queryTerms } from '../../../shared/base/text/analyser';
-import { analyserFor } from '../../../shared/base/text/analyser-for';
 import type { KeywordFields } from '../../../shared/contract/shard/keyword-fields';
 import { inSlices } from '../../../shared/base/time/work-slices';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
@@ -18,6 +17,7 @@ import { type KeywordDraft, keywordDraft, type PlannedKeywords, plannedKeywords 
 import type { KeywordQuery } from '../keyword-query';
 import { mergeHits, sumStatistics } from './merge';
 import { bagOfWords, wholeBag } from './query-words';
+import { analyserOf } from '../synonyms/own-stop-words';
 import { type CollectionWords, synonymsOf } from '../synonyms/synonyms';
 import { expandedWord } from './word-expansion';
 import { withVariants } from './word-variants';
@@ -110,7 +110,7 @@ export class HybridSearch {
     depth: number,
     call: CallOptions,
   ): Promise<Hit[]> {
-    const analyser = analyserFor(collection.language);
+    const analyser = analyserOf(collection);
     const synonyms = synonymsOf(collection.synonyms, analyser);
     const keywords = given ?? (synonyms === undefined ? bagOfWords(analyser, queryText) : wholeBag(queryText));
     if (keywords !== undefined) {
@@ -131,7 +131,7 @@ export class HybridSearch {
     call: CallOptions,
   ): Promise<[]> {
     if (keywords === undefined || noted === undefined) return [];
-    const analyser = analyserFor(collection.language);
+    const analyser = analyserOf(collection);
     const draft = keywordDraft(keywords, analyser, synonymsOf(collection.synonyms, analyser));
     if (draft.variants.size > 0)
       for (const term of termsStoodFor(await this.planned(collection, draft, call))) noted.add(term);

@@ -393,10 +393,11 @@ export class ShardedSearchService implements SearchService {
   }
 }
 
-/** With the filter as the collection's synonyms have it. */
+/** With the filter as the collection's synonyms and stop words have it. */
 function requestIn(collection: CollectionRecord, request: SearchRequest): SearchRequest {
-  if (collection.synonyms === undefined || request.query.filter === null) return request;
-  return { ...request, query: { ...request.query, filter: filterIn(collection, request.query.filter) } };
+  const { filter: given } = request.query;
+  const filter = filterIn(collection, given);
+  return filter === given ? request : { ...request, query: { ...request.query, filter } };
 }
 
 /** What the vector of a query is given or made by; null: it is that of an item, or none. */

@@ -87,6 +87,6 @@ export function groupUnit(
 
 /** What is left of a text besides its rules; null: nothing that counts. */
 export function leftTerms(words: Parameters<typeof termsOf>[0]): string[] | null {
-  const terms = termsOf(words.filter(({ isStopWord }) => !isStopWord));
+  const terms = termsOf(words);
   return terms.length === 0 ? null : terms;
 }

@@ -1,18 +1,16 @@
 import { type Analyser, QUERY_TERMS_MAX, type QueryWord } from '../../../shared/base/text/analyser';
-import { analyserFor } from '../../../shared/base/text/analyser-for';
 import type { PlacedTerm } from '../../../shared/base/text/placed-terms';
+import { analyserOf } from '../synonyms/own-stop-words';
 import { type CollectionWords, type Synonyms, synonymsOf } from '../synonyms/synonyms';
 import type { AnalysisInput, TextAnalysis } from '../service';
 
 /** How a text is cut in a collection of this language. */
-export function textAnalysis(
-  { language, synonyms: rules }: CollectionWords,
-  { text, as }: AnalysisInput,
-): TextAnalysis {
-  const analyser = analyserFor(language);
+export function textAnalysis(collection: CollectionWords, { text, as }: AnalysisInput): TextAnalysis {
+  const { language } = collection;
+  const analyser = analyserOf(collection);
   const { name, version } = analyser;
   const parts = as === 'document' ? analyser.placedParts(text) : soughtParts(analyser, text);
-  const synonyms = as === 'query' ? synonymsOf(rules, analyser) : undefined;
+  const synonyms = as === 'query' ? synonymsOf(collection.synonyms, analyser) : undefined;
   return {
     analyser: name,
     version,

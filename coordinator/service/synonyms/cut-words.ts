@@ -12,6 +12,8 @@ export interface CutWord {
   end: number;
   /** Whether it does not count where there are others. */
   isStopWord: boolean;
+  /** Of a collection with stop words of its own: whether it is one of its language. */
+  isOfLanguage?: boolean;
 }
 
 /** Cuts a text into words, in their order, with repetitions. */

@@ -1,8 +1,8 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { type Analyser, QUERY_TERMS_MAX, queryTerms } from '../../../shared/base/text/analyser';
-import { analyserFor } from '../../../shared/base/text/analyser-for';
 import type { Language } from '../../../shared/base/text/language';
 import { type Filter, isCondition, type WordsCondition } from '../../../shared/contract/filter/filter';
+import { analyserOf, countingWords, OwnStopWords, type StopWords } from './own-stop-words';
 import type { SynonymRule } from './synonym-rules';
 import { type CutsText, type CutWord, soughtWords, storedWords } from './cut-words';
 
@@ -24,6 +24,8 @@ export interface FoundRule {
   start: number;
   end: number;
   words: readonly CutWord[];
+  /** Those of them that are no stop words, if there are others. */
+  counting: readonly CutWord[];
   /** What it means has all of them, wherever they are. */
   terms: readonly string[];
   meanings: readonly Meaning[];
@@ -31,7 +33,7 @@ export interface FoundRule {
 
 /** A query, cut. */
 export interface CutQuery {
-  /** Words that no rule took. */
+  /** Words that no rule took, without stop words if there are others. */
   words: CutWord[];
   rules: FoundRule[];
 }
@@ -50,14 +52,16 @@ interface Entry {
 export class Synonyms {
   private readonly sought: RuleTable;
   private readonly stored: RuleTable;
+  private readonly own: OwnStopWords | null;
 
   constructor(
     rules: readonly SynonymRule[],
     readonly analyser: Analyser,
   ) {
-    this.sought = new RuleTable(rules, analyser, soughtWords(analyser));
-    this.stored =
-      analyser.queryWords === undefined ? this.sought : new RuleTable(rules, analyser, storedWords(analyser));
+    this.own = analyser instanceof OwnStopWords ? analyser : null;
+    const [sought, stored] = [this.own?.sought ?? soughtWords(analyser), this.own?.stored ?? storedWords(analyser)];
+    this.sought = new RuleTable(rules, analyser, sought);
+    this.stored = analyser.queryWords === undefined ? this.sought : new RuleTable(rules, analyser, stored);
   }
 
   /** Of a text whose words are looked for in the list of keywords. */
@@ -71,8 +75,9 @@ export class Synonyms {
   }
 
   /**
-   * The filter that lets what has the synonyms of its words through, too; phrases, and words that stand for others,
-   * are taken as they are. Errors: limit_exceeded for more synonyms than a query has words.
+   * The filter that lets what has the synonyms of its words through, too, and asks for the words that count in this
+   * collection, of shards that know the stop words of its language alone. Phrases, and words that stand for others, are
+   * taken as they are. Errors: limit_exceeded for more synonyms than a query has words.
    */
   inFilter(filter: Filter): Filter {
     let count = 0;
@@ -91,26 +96,66 @@ export class Synonyms {
 
   private widened(condition: WordsCondition): { filter: Filter; count: number } {
     const { query, match, paths, stands } = condition;
-    if (match === 'phrase' || stands !== undefined) return { filter: condition, count: 0 };
-    const { words, rules } = this.stored.cut(query);
-    if (rules.length === 0) return { filter: condition, count: 0 };
+    if (match === 'phrase') return { filter: condition, count: 0 };
     const of = (text: string, how: WordsCondition['match']): WordsCondition => ({
       type: 'words',
       query: text,
       match: how,
       ...(paths !== undefined && { paths }),
     });
+    const asked = (words: readonly CutWord[], how: 'any' | 'all'): Filter => askedOfShards(words, query, how, of);
+    if (stands !== undefined)
+      return { filter: this.own === null ? condition : varied(condition, this.own, asked), count: 0 };
+    const { words, rules } = this.stored.cut(query);
+    if (rules.length === 0 && (this.own === null || words.length === 0)) return { filter: condition, count: 0 };
     const meant = rules.map(({ meanings }) =>
       meanings.map(({ text, isPhrase }) => of(text, isPhrase ? 'phrase' : 'all')),
     );
     const count = meant.reduce((sum, { length }) => sum + length, 0);
-    if (match === 'any') return { filter: { type: 'or', filters: [condition, ...meant.flat()] }, count };
-    const filters = rules.map(({ text }, i): Filter => ({ type: 'or', filters: [of(text, 'all'), ...meant[i]] }));
-    // Where there is a rule, there are words besides stop words.
-    const others = words.filter(({ isStopWord }) => !isStopWord).map(({ start, end }) => query.slice(start, end));
-    if (others.length > 0) filters.push(of(others.join(' '), 'all'));
-    return { filter: filters.length === 1 ? filters[0] : { type: 'and', filters }, count };
+    if (match === 'any') {
+      const all = [...words, ...rules.flatMap(({ counting }) => counting)];
+      return { filter: joined('or', [this.own === null ? condition : asked(all, 'any'), ...meant.flat()]), count };
+    }
+    const filters = rules.map(({ counting }, i) => joined('or', [asked(counting, 'all'), ...meant[i]]));
+    if (words.length > 0) filters.push(asked(words, 'all'));
+    return { filter: joined('and', filters), count };
   }
+}
+
+function joined(type: 'and' | 'or', filters: Filter[]): Filter {
+  return filters.length === 1 ? filters[0] : { type, filters };
+}
+
+/**
+ * A condition for words that count. A shard leaves stop words of the language out where there are others: those that
+ * count in this collection are conditions of their own.
+ */
+function askedOfShards(
+  words: readonly CutWord[],
+  query: string,
+  match: 'any' | 'all',
+  of: (text: string, match: 'any' | 'all') => Filter,
+): Filter {
+  const text = (some: readonly CutWord[]): string => some.map(({ start, end }) => query.slice(start, end)).join(' ');
+  const others = words.filter(({ isOfLanguage }) => isOfLanguage !== true);
+  if (others.length === 0 || others.length === words.length) return of(text(words), match);
+  const apart = new Map(words.flatMap((word) => (word.isOfLanguage === true ? [[word.key, word] as const] : [])));
+  const filters = [of(text(others), match), ...[...apart.values()].map((word) => of(text([word]), match))];
+  return { type: match === 'all' ? 'and' : 'or', filters };
+}
+
+/** The same of words of which the last one stands for others. */
+function varied(
+  condition: WordsCondition,
+  own: OwnStopWords,
+  asked: (words: readonly CutWord[], match: 'all') => Filter,
+): Filter {
+  const words = own.stored(condition.query);
+  const last = words.at(-1);
+  if (last === undefined || words.length === 1) return condition;
+  const others = countingWords(words).filter(({ key }) => key !== last.key);
+  const varying: Filter = { ...condition, query: condition.query.slice(last.start, last.end) };
+  return others.length === 0 ? varying : { type: 'and', filters: [varying, asked(others, 'all')] };
 }
 
 /** Rules by the words that they are for. */
@@ -142,24 +187,22 @@ class RuleTable {
 
   cut(text: string): CutQuery {
     const cut = this.cutText(text);
-    // Stop words count where there are no others.
-    const isMeaningful = cut.some(({ isStopWord }) => !isStopWord);
-    const counts = ({ isStopWord }: CutWord): boolean => !isStopWord || !isMeaningful;
+    const counting = new Set(countingWords(cut));
     const words: CutWord[] = [];
     const rules: FoundRule[] = [];
     for (let at = 0; at < cut.length;) {
       const entry = this.byFirst.get(cut[at].key)?.find(({ keys }) => keys.every((key, i) => cut[at + i]?.key === key));
       const own = entry === undefined ? [] : cut.slice(at, at + entry.keys.length);
-      if (entry === undefined || !own.some(counts)) {
-        words.push(cut[at]);
+      const ownCounting = own.filter((word) => counting.has(word));
+      if (entry === undefined || ownCounting.length === 0) {
+        if (counting.has(cut[at])) words.push(cut[at]);
         at += 1;
         continue;
       }
       const { start } = own[0];
       const { end } = own[own.length - 1];
-      const terms = termsOf(own.filter(counts));
-      const written = text.slice(start, end);
-      rules.push({ text: written, start, end, words: own, terms, meanings: entry.meanings });
+      const found = { text: text.slice(start, end), start, end, words: own, counting: ownCounting };
+      rules.push({ ...found, terms: termsOf(ownCounting), meanings: entry.meanings });
       at += own.length;
     }
     return { words, rules };
@@ -212,13 +255,14 @@ export interface CollectionWords {
   /** The language of its keyword text. */
   language: Language | null;
   synonyms?: readonly SynonymRule[] | undefined;
+  stopWords?: StopWords | undefined;
 }
 
-/** A filter as the collection's synonyms have it; itself where there are none. Errors: limit_exceeded. */
-export function filterIn<Given extends Filter | null>(
-  { language, synonyms }: CollectionWords,
-  filter: Given,
-): Given | Filter {
-  if (synonyms === undefined || filter === null) return filter;
-  return synonymsOf(synonyms, analyserFor(language))!.inFilter(filter);
+const NO_RULES: readonly SynonymRule[] = [];
+
+/** A filter as the collection's synonyms and stop words have it; itself where it has none. Errors: limit_exceeded. */
+export function filterIn<Given extends Filter | null>(words: CollectionWords, filter: Given): Given | Filter {
+  const { synonyms, stopWords } = words;
+  if (filter === null || (synonyms === undefined && stopWords === undefined)) return filter;
+  return synonymsOf(synonyms ?? NO_RULES, analyserOf(words))!.inFilter(filter);
 }

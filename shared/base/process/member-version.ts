@@ -23,6 +23,7 @@ export const FEATURES = [
   'word-variants',
   'field-weights',
   'synonyms',
+  'stop-words',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

@@ -127,4 +127,75 @@ export function synonymsSuite(context: SuiteContext): void {
       expect(errorOf(await context.api.patch(`/v1/collections/${name}`, { synonyms }), 422)).toContain(message);
     });
   });
+
+  describe('stop words of a collection', () => {
+    const texts = ['the who on tour', 'an item on tour', 'a tour', 'items of the museum'];
+    const filled = async (fields: Record<string, unknown>): Promise<string> => {
+      const name = await context.collection(fields);
+      const items = texts.map((text, i) => ({ external_id: `t${i}`, vector: [1, i, 0], text }));
+      dataOf(await context.api.post(`/v1/collections/${name}/bulk_upsert`, { items }));
+      return name;
+    };
+    const found = async (name: string, query: string, more: object = {}): Promise<string[]> => {
+      const body = { query_text: query, vector: [1, 0, 0], alpha: 0, match: 'all', ...more };
+      const { results } = dataOf(await context.api.post(`/v1/collections/${name}/hybrid_search`, body));
+      return results.map(({ external_id: id }: { external_id: string }) => id).sort();
+    };
+    const count = async (name: string, of: object): Promise<number> =>
+      dataOf(await context.api.post(`/v1/collections/${name}/count`, { filters: { $text: of } })).count;
+    const own = { add: ['Item'], remove: ['who', 'the'] };
+
+    test('say which words of queries and filters count, over any number of shards', async () => {
+      for (const shards of [1, 3]) {
+        const name = await filled({ language: 'en', shards, stop_words: own });
+        expect(await found(name, 'items tour')).toEqual(['t0', 't1', 't2']);
+        expect(await found(name, 'item')).toEqual(['t1', 't3']);
+        expect(await found(name, 'the who tour')).toEqual(['t0']);
+        expect(await found(name, 'of the', { match: 'any' })).toEqual(['t0', 't3']);
+        const simple = { query_syntax: 'simple', match: 'any' };
+        for (const alpha of [0, 0.5, 1]) {
+          const asked = { ...simple, alpha, exact: true };
+          expect(await found(name, '+the-tour', asked)).toEqual(['t0']);
+          expect(await found(name, '+of-tour', asked)).toEqual(['t0', 't1', 't2']);
+          expect(await found(name, '+the-tou*', asked)).toEqual(['t0']);
+        }
+        expect(await found(name, '"item on"', simple)).toEqual(['t1']);
+        expect(await count(name, { query: 'who tour', match: 'all' })).toBe(1);
+        expect(await count(name, { query: 'item museum', match: 'all' })).toBe(1);
+        expect(await count(name, { query: 'item museum' })).toBe(1);
+      }
+    });
+
+    test('are shown, changed at once, and taken away', async () => {
+      const name = await filled({ language: 'en' });
+      const path = `/v1/collections/${name}`;
+      expect(dataOf(await context.api.get(path)).stop_words).toBeNull();
+      expect(await found(name, 'the who tour')).toEqual(['t0', 't1', 't2']);
+      expect(dataOf(await context.api.patch(path, { stop_words: own })).stop_words).toEqual(own);
+      expect(await found(name, 'the who tour')).toEqual(['t0']);
+      const analysed = dataOf(await context.api.post(`${path}/analyse`, { text: 'the item of museums', as: 'query' }));
+      expect(analysed.terms.map(({ term }: { term: string }) => term)).toEqual(['the', 'museum']);
+      for (const none of [null, {}]) {
+        dataOf(await context.api.patch(path, { stop_words: own }));
+        expect(dataOf(await context.api.patch(path, { stop_words: none })).stop_words).toBeNull();
+        expect(await found(name, 'the who tour')).toEqual(['t0', 't1', 't2']);
+      }
+    });
+
+    test.each<[unknown, string]>([
+      [['the'], 'stop_words'],
+      [{ add: ['motor car'] }, 'stop_words has "motor car", which is not one word'],
+      [{ remove: ['!'] }, 'stop_words has "!", which is not one word'],
+      [{ add: ['x'.repeat(65)] }, 'stop_words must have words of 1 to 64 characters in add'],
+      [
+        { remove: Array.from({ length: 1_001 }, (_, i) => `w${i}`) },
+        'stop_words must have at most 1000 words in remove',
+      ],
+    ])('refused: %#', async (words, message) => {
+      const name = await context.collection({});
+      expect(errorOf(await context.api.patch(`/v1/collections/${name}`, { stop_words: words }), 422)).toContain(
+        message,
+      );
+    });
+  });
 }

@@ -9,6 +9,7 @@ import type {
 import { BuiltinModel } from '../../../coordinator/models/builtin-model';
 import type { VectorInput } from '../../../coordinator/service/service';
 import type { CollectionObstacle } from '../../../coordinator/service/collections/collection-obstacle';
+import type { StopWords } from '../../../coordinator/service/synonyms/own-stop-words';
 import type { SynonymRule } from '../../../coordinator/service/synonyms/synonym-rules';
 import type { CollectionQuota } from '../../../coordinator/service/collections/collection-quota';
 import { createService, type RunningService } from '../../../coordinator/service-factory';
@@ -132,6 +133,7 @@ export function newCollection(
     language?: Language;
     keywordFields?: KeywordFields | undefined;
     synonyms?: SynonymRule[];
+    stopWords?: StopWords;
   } = {},
 ) {
   return {
@@ -142,6 +144,7 @@ export function newCollection(
     language: given.language ?? null,
     keywordFields: given.keywordFields,
     ...(given.synonyms !== undefined && { synonyms: given.synonyms }),
+    ...(given.stopWords !== undefined && { stopWords: given.stopWords }),
     shards: given.shards,
     replicas: undefined,
   };

@@ -10,6 +10,7 @@ export function collectionViewOf({ dim }: { dim: number }): CollectionView {
     language: null,
     keywordFields: null,
     synonyms: null,
+    stopWords: null,
     keywordPositions: true,
     quantization: 'int8',
     metadata: 'memory',

@@ -117,6 +117,7 @@ __all__ = [
     "Similarity",
     "SlowRequest",
     "Statistics",
+    "StopWords",
     "StorageQuota",
     "StoredVector",
     "TextAnalysis",
@@ -261,6 +262,14 @@ class KeywordField:
 
 
 @dataclass(frozen=True)
+class StopWords:
+    """Stop words of a collection besides those of its language."""
+
+    add: list[str]
+    remove: list[str]
+
+
+@dataclass(frozen=True)
 class CollectionInfo:
     """A collection as it was made, and how many vectors it has."""
 
@@ -298,6 +307,8 @@ class CollectionInfo:
     """Of a PATCH that changes keyword_fields: the job that brings them. They are the present ones until then."""
     synonyms: list[list[str] | dict[str, list[str]]] | None = None
     """What words of its queries mean besides; None: nothing."""
+    stop_words: StopWords | None = None
+    """Its stop words besides those of the language; None: none."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,11 @@ export interface Collection {
   }> | null;
   /** What words of its queries mean besides; null: nothing. */
   synonyms: Array<string[] | Record<string, string[]>> | null;
+  /** Its stop words besides those of the language; null: none. */
+  stop_words: {
+    add: string[];
+    remove: string[];
+  } | null;
   /** Whether positions of words are kept for phrases. */
   keyword_positions: boolean;
   /** How its vectors are held in memory. */
@@ -845,6 +850,13 @@ export interface Operations {
         from: string | string[];
         to: string[];
       }>;
+      /** Stop words of the collection besides those of its language. They hold at once, for queries and filters by words, and change nothing that is stored. */
+      stop_words?: {
+        /** Words that queries leave out if they have others. Default: []. */
+        add?: string[];
+        /** Stop words of the language that count. Default: []. */
+        remove?: string[];
+      };
       /** Whether positions of words are kept on the disk, for good, once they are worth it: phrases read them instead of texts. Default: true. */
       keyword_positions?: boolean;
       /** How vectors are held in memory, for good: a byte per dimension (int8), half a byte (int4) or one bit (binary). Fewer bits take less memory and make searches slower; the promised recall is the same, because the best are scored again with the original vectors on the disk. Default: "int8". */
@@ -892,7 +904,7 @@ export interface Operations {
     answer: Collection;
   };
   /**
-   * Change the description, the time to live, the keyword fields or the synonyms of a collection: PATCH /v1/collections/{name}
+   * Change the description, the time to live, the keyword fields, the synonyms or the stop words of a collection: PATCH /v1/collections/{name}
    *
    * What is left out stays; null clears it.
    *
@@ -916,6 +928,12 @@ export interface Operations {
         from: string | string[];
         to: string[];
       }> | null;
+      stop_words?: {
+        /** Words that queries leave out if they have others. Default: []. */
+        add?: string[];
+        /** Stop words of the language that count. Default: []. */
+        remove?: string[];
+      } | null;
     };
     answer: Collection;
   };

@@ -162,6 +162,7 @@ class AsyncQuiverClient:
         language: str | None = None,
         keyword_fields: Sequence[Mapping[str, Any]] | None = None,
         synonyms: Sequence[Sequence[str] | Mapping[str, Any]] | None = None,
+        stop_words: Mapping[str, Sequence[str]] | None = None,
         keyword_positions: bool | None = None,
         quantization: str | None = None,
         metadata: str | None = None,
@@ -176,7 +177,7 @@ class AsyncQuiverClient:
 
         ``language`` (``en`` and others) finds words in all their forms; ``keyword_fields`` (``[{"path": "title", "weight": 3},
         {"path": "text"}]``) is what keyword search looks in; ``synonyms`` (``[["car", "automobile"], {"from": "pump", "to": ["compressor"]}]``) are what
-        words of queries mean besides; with ``keyword_positions=False``, phrases read texts;
+        words of queries mean besides, ``stop_words`` (``{"add": ["item"], "remove": ["the"]}``) which of them don't count; with ``keyword_positions=False``, phrases read texts;
         ``quantization`` (``int8``, ``int4``, ``binary``) trades memory for speed at the same recall; ``metadata="disk"`` keeps ids and
         metadata out of memory. With ``ttl_seconds``, items without an expires_at expire so long after their last write.
         """
@@ -188,6 +189,7 @@ class AsyncQuiverClient:
             language=language,
             keyword_fields=None if keyword_fields is None else list(keyword_fields),
             synonyms=None if synonyms is None else list(synonyms),
+            stop_words=None if stop_words is None else dict(stop_words),
             keyword_positions=keyword_positions,
             quantization=quantization,
             metadata=metadata,
@@ -210,6 +212,7 @@ class AsyncQuiverClient:
         language: str | None = None,
         keyword_fields: Sequence[Mapping[str, Any]] | None = None,
         synonyms: Sequence[Sequence[str] | Mapping[str, Any]] | None = None,
+        stop_words: Mapping[str, Sequence[str]] | None = None,
         keyword_positions: bool | None = None,
         quantization: str | None = None,
         metadata: str | None = None,
@@ -243,6 +246,7 @@ class AsyncQuiverClient:
                     language=language,
                     keyword_fields=keyword_fields,
                     synonyms=synonyms,
+                    stop_words=stop_words,
                     keyword_positions=keyword_positions,
                     quantization=quantization,
                     metadata=metadata,

@@ -94,13 +94,14 @@ class Collection(Searches):
         ttl_seconds: int | None = KEPT,
         keyword_fields: Sequence[Mapping[str, Any]] | None = KEPT,
         synonyms: Sequence[Sequence[str] | Mapping[str, Any]] | None = KEPT,
+        stop_words: Mapping[str, Sequence[str]] | None = KEPT,
     ) -> CollectionInfo:
-        """Sets the description, the time to live, the keyword fields or the synonyms, or clears them with None; what is
-        left out stays.
+        """Sets the description, the time to live, the keyword fields, the synonyms or the stop words, or clears them
+        with None; what is left out stays.
 
         Other keyword fields hold once the job ``job_id`` of the answer is done (``client.jobs.wait``).
         """
-        body = unkept(description=description, ttl_seconds=ttl_seconds, keyword_fields=keyword_fields, synonyms=synonyms)
+        body = unkept(description=description, ttl_seconds=ttl_seconds, keyword_fields=keyword_fields, synonyms=synonyms, stop_words=stop_words)
         return self._transport.call(operations.UPDATE_COLLECTION, CollectionInfo, path=self._path, body=body)
 
     def set_quota(self, *, items: int | None = None, bytes: int | None = None) -> CollectionInfo:

@@ -156,7 +156,7 @@ test('keyword fields and languages without spaces wait until every member knows 
   expect((await other.collections.get('a')).keywordFields).toEqual(fields);
 });
 
-test('synonyms wait until every member keeps them, and stay through other changes and in backups', async () => {
+test('synonyms and stop words wait until every member keeps them, and stay through other changes and in backups', async () => {
   const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
   let isKnown = false;
   const { service } = await plainService({
@@ -170,13 +170,21 @@ test('synonyms wait until every member keeps them, and stay through other change
   await expect(service.collections.update('b', { synonyms })).rejects.toMatchObject(waits);
   expect((await service.collections.update('b', { synonyms: null })).synonyms).toBeNull();
   isKnown = true;
-  expect((await service.collections.create(newCollection('a', { synonyms }))).synonyms).toEqual(synonyms);
+  const stopWords = { add: ['item'], remove: ['the'] };
+  isKnown = false;
+  await expect(service.collections.update('b', { stopWords })).rejects.toMatchObject({ kind: 'unavailable' });
+  await expect(service.collections.create(newCollection('a', { stopWords }))).rejects.toMatchObject({
+    kind: 'unavailable',
+  });
+  isKnown = true;
+  const made = await service.collections.create(newCollection('a', { synonyms, stopWords }));
+  expect(made).toMatchObject({ synonyms, stopWords });
   await service.collections.setQuota('a', { items: 5, bytes: null });
   await service.collections.update('a', { description: 'd' });
   const { service: other } = await plainService({ store });
-  expect((await other.collections.get('a')).synonyms).toEqual(synonyms);
+  expect(await other.collections.get('a')).toMatchObject({ synonyms, stopWords });
   const entry = (await store.get('/q/collections/a'))!;
-  expect(backedUpRecord({ name: 'a', record: entry.value }).synonyms).toEqual(synonyms);
+  expect(backedUpRecord({ name: 'a', record: entry.value })).toMatchObject({ synonyms, stopWords });
   const strange = entry.value.replace('"automobile"', '7');
   expect(() => backedUpRecord({ name: 'a', record: strange })).toThrow('the backup is damaged');
 });

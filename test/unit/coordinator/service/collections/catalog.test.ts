@@ -64,6 +64,7 @@ describe('a collection', () => {
       language: null,
       keywordFields: null,
       synonyms: null,
+      stopWords: null,
       keywordPositions: true,
       quantization: 'int8',
       metadata: 'memory',

@@ -29,6 +29,7 @@ class Shelf {
       language: null,
       keywordFields: null,
       synonyms: null,
+      stopWords: null,
       keywordPositions: true,
       quantization: 'int8' as const,
       metadata: 'memory' as const,
