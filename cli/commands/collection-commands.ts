@@ -251,10 +251,10 @@ export function addCollectionCommands(program: Command, context: CommandContext)
     .option('--description <text>', '"none" clears it')
     .option('--ttl-seconds <seconds>', 'of the writes that come; "none": items are kept', secondsOrNone)
     .option('--synonyms <file>', `${SYNONYMS_HELP}; "none" takes them away`, (given) =>
-      given === 'none' ? null : synonymsOf(given),
+      given === NONE ? NONE : synonymsOf(given),
     )
     .option('--stop-words <file>', `${STOP_WORDS_HELP}; "none" takes them away`, (given) =>
-      given === 'none' ? null : stopWordsOf(given),
+      given === NONE ? NONE : stopWordsOf(given),
     )
     .option('--json', 'print JSON')
     .action(async (name: string, options: ConnectionOptions & ChangeOptions) => change(context, name, options));
@@ -304,14 +304,21 @@ export function addCollectionCommands(program: Command, context: CommandContext)
 
 interface ChangeOptions {
   description?: string;
-  ttlSeconds?: number | null;
-  synonyms?: unknown[] | null;
-  stopWords?: object | null;
+  ttlSeconds?: number | typeof NONE;
+  synonyms?: unknown[] | typeof NONE;
+  stopWords?: object | typeof NONE;
   json?: true;
 }
 
-function secondsOrNone(given: string): number | null {
-  return given === 'none' ? null : wholeNumber(1, TTL_SECONDS_MAX)(given);
+/** What clears a field; commander takes null for an empty text. */
+const NONE = 'none';
+
+function secondsOrNone(given: string): number | typeof NONE {
+  return given === NONE ? NONE : wholeNumber(1, TTL_SECONDS_MAX)(given);
+}
+
+function orNull<Value>(value: Value): Value | null {
+  return value === NONE ? null : value;
 }
 
 async function change(
@@ -320,10 +327,10 @@ async function change(
   { description, ttlSeconds, synonyms, stopWords, json, ...options }: ConnectionOptions & ChangeOptions,
 ): Promise<void> {
   const body = {
-    ...(description !== undefined && { description: description === 'none' ? null : description }),
-    ...(ttlSeconds !== undefined && { ttl_seconds: ttlSeconds }),
-    ...(synonyms !== undefined && { synonyms }),
-    ...(stopWords !== undefined && { stop_words: stopWords }),
+    ...(description !== undefined && { description: orNull(description) }),
+    ...(ttlSeconds !== undefined && { ttl_seconds: orNull(ttlSeconds) }),
+    ...(synonyms !== undefined && { synonyms: orNull(synonyms) }),
+    ...(stopWords !== undefined && { stop_words: orNull(stopWords) }),
   };
   if (Object.keys(body).length === 0)
     throw new CommandError(

@@ -274,6 +274,29 @@ describe('quiver', () => {
     expect(await cli.run(['reindex', 'missing', 'all'])).toMatchObject({ code: 5 });
   });
 
+  test('changes the words of a collection, and clears what is none', async () => {
+    await cli.succeed(['create', 'worded', '--dim', '1', '--synonyms', '[["car", "automobile"]]']);
+    const change = async (...given: string[]) =>
+      JSON.parse((await cli.succeed(['update', 'worded', ...given, '--json'])).output);
+    expect(await change('--stop-words', '{"add": ["item"]}', '--description', 'd', '--ttl-seconds', '9')).toMatchObject(
+      {
+        description: 'd',
+        ttl_seconds: 9,
+        synonyms: [['car', 'automobile']],
+        stop_words: { add: ['item'], remove: [] },
+      },
+    );
+    const none = ['--synonyms', 'none', '--stop-words', 'none', '--description', 'none', '--ttl-seconds', 'none'];
+    expect(await change(...none)).toMatchObject({
+      description: null,
+      ttl_seconds: null,
+      synonyms: null,
+      stop_words: null,
+    });
+    expect(await cli.run(['update', 'worded'])).toMatchObject({ code: 2 });
+    expect(await cli.run(['update', 'worded', '--synonyms', '{}'])).toMatchObject({ code: 2 });
+  });
+
   test('makes a collection whose items expire, and purges it', async () => {
     await cli.succeed([
       'create',
