@@ -66,7 +66,7 @@ const highlighting = z.object({
   pre: mark.meta({ description: 'Put before each word in `text` of a highlight, which is not escaped for HTML.' }),
   post: mark.meta({ description: 'Put behind it.' }),
   by: withDefault(z.enum(['words', 'meaning']), 'words').meta({
-    description: `meaning: a result without such words shows the sentence nearest to the query, without spans: of its first ${HIT_SENTENCES_MAX}, each of size at most. The collection’s model embeds them, at most ${NEAREST_SENTENCES_MAX} for an answer; results behind have no \`highlights\`.`,
+    description: `meaning: a result without such words shows the sentence nearest to the query, without spans: of its first ${HIT_SENTENCES_MAX}, each of size at most. The collection’s model embeds them, at most ${NEAREST_SENTENCES_MAX} for an answer, which waits no more than five seconds for them; results behind have no \`highlights\`.`,
   }),
 });
 

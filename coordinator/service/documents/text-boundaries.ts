@@ -23,7 +23,7 @@ export function lastSentenceEnd(text: string, limit: number): number {
 }
 
 /** Two ends of lines with nothing but white space around: a paragraph begins behind. */
-const PARAGRAPH = /\n[^\S\n]*\n\s*(?=\S)/g;
+const PARAGRAPH = /\n[^\S\n]*\n\s*/g;
 
 /** Where sentences and paragraphs begin from `from` on, ascending; `context` units before it are looked at, too. */
 export function sentenceStarts(text: string, from: number, context: number): number[] {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { queryTerms } from '../../../shared/base/text/analyser';
 import { phraseOf } from '../../../shared/base/text/phrase';
 import { inSlices, ownTurn } from '../../../shared/base/time/work-slices';
@@ -8,7 +9,7 @@ import { type Highlighting, queryTextOf, type SearchRequest } from '../search-re
 import type { FoundHits, Highlight, LaterContents, ScoredHit } from '../service';
 import { keywordDraft } from './keyword-planning';
 import type { HighlightBudget } from './later-hits';
-import { nearestOf, passagesOf, type SentencePlace } from './nearest-passage';
+import { nearestOf, passagesOf, type SentencePlace, unitsLookedAt } from './nearest-passage';
 import { bagOfWords, wholeBag } from './query-words';
 import { analyserOf } from '../synonyms/own-stop-words';
 import { type CollectionWords, synonymsOf } from '../synonyms/synonyms';
@@ -59,10 +60,12 @@ export const HIGHLIGHTED_UNITS_MAX = 2 ** 21;
  * Sentences that are embedded for the highlights of one answer, and for one hit. A model takes some milliseconds for
  * each. Hits behind them have no highlights.
  */
-export const NEAREST_SENTENCES_MAX = 512;
+export const NEAREST_SENTENCES_MAX = 256;
 export const HIT_SENTENCES_MAX = 32;
+/** An answer does not wait longer for them; hits behind that have no highlights. */
+const NEAREST_WAIT_MS = 5_000;
 
-/** Finds the sentence of a hit that is nearest to what was searched for. */
+/** Finds the sentences of hits that are nearest to what was searched for. */
 export interface NearestSentences {
   vector: Float32Array;
   metric: Metric;
@@ -91,16 +94,30 @@ class HighlightedHits implements LaterContents {
   ) {}
 
   async *pagesOf(hits: readonly ScoredHit[]): AsyncGenerator<ScoredHit[]> {
-    const { texts } = this.marking;
+    const { nearest } = this.marking;
     const pages = this.later === undefined ? [hits] : this.later.pagesOf(hits);
     for await (const page of pages) {
-      for (const { text, ...hit } of page) {
-        const turn = ownTurn();
-        if (turn !== undefined) await turn;
-        const marked = await inSlices(this.highlights(text ?? '', hit.metadata));
-        const highlights = marked?.length === 0 ? await this.nearest(text ?? '', hit.metadata) : marked;
-        yield [{ ...hit, ...(highlights !== null && { highlights }), ...(texts && text !== undefined && { text }) }];
-      }
+      if (nearest !== undefined) yield* this.marked(page, nearest);
+      else for (const hit of page) yield* this.marked([hit], undefined);
+    }
+  }
+
+  /** One hit after the other, with its highlights; those of all hits are made before the first. */
+  private async *marked(
+    page: readonly ScoredHit[],
+    nearest: NearestSentences | undefined,
+  ): AsyncGenerator<ScoredHit[]> {
+    const { texts } = this.marking;
+    const marked: (Highlight[] | null)[] = [];
+    for (const { text, metadata } of page) {
+      const turn = ownTurn();
+      if (turn !== undefined) await turn;
+      marked.push(await inSlices(this.highlights(text ?? '', metadata)));
+    }
+    if (nearest !== undefined) await this.addNearest(page, marked, nearest);
+    for (const [i, { text, ...hit }] of page.entries()) {
+      const highlights = marked[i];
+      yield [{ ...hit, ...(highlights !== null && { highlights }), ...(texts && text !== undefined && { text }) }];
     }
   }
 
@@ -125,31 +142,75 @@ class HighlightedHits implements LaterContents {
       found.sort((a, b) => b.fragment.distinct - a.fragment.distinct);
       for (const { fragment, index, of } of found.slice(0, count)) {
         const { start, spans } = fragment;
-        highlights.push({ field, index, start, spans, text: this.marked(of, fragment) });
+        highlights.push({ field, index, start, spans, text: this.withMarks(of, fragment) });
       }
     }
     return highlights;
   }
 
-  /** The sentence that is nearest, of all fields together; none without texts. null: there is no budget for it. */
-  private async nearest(text: string, metadataJson: string): Promise<Highlight[] | null> {
-    const { fields, size, nearest, budget } = this.marking;
-    if (nearest === undefined) return [];
-    const sentences = await inSlices(sentencesOf(fields, size, { text, metadataJson }));
-    if (sentences.length === 0) return [];
-    if (budget.sentencesLeft < sentences.length) {
+  /**
+   * Gives hits without words the sentence that is nearest, of all fields together; null where there is no budget for
+   * it. All of a page are embedded at once. Where that fails, they have none: what was found is worth more.
+   */
+  private async addNearest(
+    page: readonly ScoredHit[],
+    marked: (Highlight[] | null)[],
+    { embed, vector, metric }: NearestSentences,
+  ): Promise<void> {
+    const { budget } = this.marking;
+    const wanted: { hit: number; sentences: Sentence[] }[] = [];
+    for (const [hit, { text = '', metadata }] of page.entries()) {
+      if (marked[hit]?.length !== 0) continue;
+      const sentences = await inSlices(this.sentencesOf(text, metadata));
+      if (sentences === null) marked[hit] = null;
+      else if (sentences.length > 0) wanted.push({ hit, sentences });
+    }
+    if (wanted.length === 0) return;
+    const shown = wanted.flatMap(({ sentences }) => sentences.map((sentence) => shownOf(sentence)));
+    const vectors = await inTime(embed(shown), budget.untilMs);
+    if (vectors === null) budget.sentencesLeft = 0;
+    let at = 0;
+    for (const { hit, sentences } of wanted) {
+      const place = vectors === null ? -1 : nearestOf(vectors.slice(at, (at += sentences.length)), vector, metric);
+      if (place < 0) marked[hit] = null;
+      else {
+        const { field, index, passage } = sentences[place];
+        marked[hit] = [{ field, index, start: passage.start, spans: [], text: shownOf(sentences[place]) }];
+      }
+    }
+  }
+
+  /** The first sentences of a hit, field by field; null: there is no budget for them. */
+  private *sentencesOf(text: string, metadataJson: string): Generator<undefined, Sentence[] | null> {
+    const { fields, size, budget } = this.marking;
+    const found: Sentence[] = [];
+    let metadata: JsonObject | null = null;
+    for (const field of fields) {
+      const isText = field === TEXT_FIELD;
+      metadata ??= isText ? null : (JSON.parse(metadataJson) as JsonObject);
+      for (const { of, index } of isText ? [{ of: text, index: null }] : textsAt(metadata as JsonObject, field)) {
+        if (found.length === HIT_SENTENCES_MAX) break;
+        const units = unitsLookedAt(of);
+        if (budget.unitsLeft < units) {
+          budget.unitsLeft = 0;
+          return null;
+        }
+        budget.unitsLeft -= units;
+        for (const passage of passagesOf(of, size, HIT_SENTENCES_MAX - found.length))
+          found.push({ field, index, of, passage });
+        yield;
+      }
+    }
+    if (budget.sentencesLeft < found.length) {
       budget.sentencesLeft = 0;
       return null;
     }
-    budget.sentencesLeft -= sentences.length;
-    const shown = sentences.map(({ of, passage: { start, end } }) => of.slice(start, end));
-    const place = nearestOf(await nearest.embed(shown), nearest.vector, nearest.metric);
-    if (place < 0) return [];
-    const { field, index, passage } = sentences[place];
-    return [{ field, index, start: passage.start, spans: [], text: shown[place] }];
+    budget.sentencesLeft -= found.length;
+    budget.untilMs ??= performance.now() + NEAREST_WAIT_MS;
+    return found;
   }
 
-  private marked(text: string, { start, end, spans }: TextFragment): string {
+  private withMarks(text: string, { start, end, spans }: TextFragment): string {
     const { pre, post } = this.marking;
     if (pre === '' && post === '') return text.slice(start, end);
     let marked = '';
@@ -162,25 +223,30 @@ class HighlightedHits implements LaterContents {
   }
 }
 
-/** The first sentences of fields, field by field. */
-function* sentencesOf(
-  fields: readonly string[],
-  size: number,
-  { text, metadataJson }: { text: string; metadataJson: string },
-): Generator<undefined, { field: string; index: number | null; of: string; passage: SentencePlace }[]> {
-  const found: { field: string; index: number | null; of: string; passage: SentencePlace }[] = [];
-  for (const field of fields) {
-    const texts =
-      field === TEXT_FIELD ? [{ of: text, index: null }] : textsAt(JSON.parse(metadataJson) as JsonObject, field);
-    for (const { of, index } of texts) {
-      for (const passage of passagesOf(of, size)) {
-        if (found.length === HIT_SENTENCES_MAX) return found;
-        found.push({ field, index, of, passage });
-      }
-      yield;
-    }
+/** A sentence of a field. */
+interface Sentence {
+  field: string;
+  index: number | null;
+  of: string;
+  passage: SentencePlace;
+}
+
+function shownOf({ of, passage: { start, end } }: Sentence): string {
+  return of.slice(start, end);
+}
+
+/** What is there by then; null: nothing, or it failed. */
+async function inTime<Made>(making: Promise<Made>, untilMs = performance.now()): Promise<Made | null> {
+  const ended = new AbortController();
+  const late = sleep(Math.max(0, untilMs - performance.now()), null, { signal: ended.signal, ref: false });
+  try {
+    return await Promise.race([making, late]);
+  } catch {
+    return null;
+  } finally {
+    ended.abort();
+    late.catch(() => undefined);
   }
-  return found;
 }
 
 /** The text under a path of metadata, or those of a list with their places. */

@@ -71,6 +71,10 @@ export interface HighlightBudget {
   unitsLeft: number;
   /** Sentences that are embedded. */
   sentencesLeft: number;
+  /** How long they are waited for; undefined: none are yet. Monotonic, in milliseconds. */
+  untilMs?: number;
+  /** Resolves when it is known that sentences can be embedded; undefined: nobody has asked. */
+  isPossible?: Promise<unknown>;
 }
 
 /** Hits, the filter that they were found with, and whether they have texts. */

@@ -11,17 +11,27 @@ export interface SentencePlace {
   end: number;
 }
 
+/** Code units of a text that are looked at. */
+export function unitsLookedAt(text: string): number {
+  return Math.min(text.length, LOOKED_AT_UNITS);
+}
+
 /**
- * The sentences at the beginning of a text, without white space around. One of more than `size` units is cut at words.
+ * The first `most` sentences at the beginning of a text, without white space around; the last one that is looked at is
+ * left out if it goes on. One of more than `size` units is cut at words.
  */
-export function passagesOf(text: string, size: number): SentencePlace[] {
-  const head = text.slice(0, LOOKED_AT_UNITS);
+export function passagesOf(text: string, size: number, most: number): SentencePlace[] {
+  const isWhole = text.length <= LOOKED_AT_UNITS;
+  const head = isWhole
+    ? text
+    : text.slice(0, lastCharacterBoundary(text.slice(0, LOOKED_AT_UNITS + 1), LOOKED_AT_UNITS));
   const starts = sentenceStarts(head, 0, 0).filter((start) => start > 0);
   const passages: SentencePlace[] = [];
   let from = skipBlank(head, 0);
-  for (const next of [...starts, head.length]) {
+  for (const next of isWhole || starts.length === 0 ? [...starts, head.length] : starts) {
     const end = skipBlankBackward(head, next);
     while (from < end) {
+      if (passages.length === most) return passages;
       const cut = end - from <= size ? end : from + lengthOfPiece(head.slice(from, from + size + 1), size);
       const piece = skipBlankBackward(head, cut);
       if (piece > from) passages.push({ start: from, end: piece });

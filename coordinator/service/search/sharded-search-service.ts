@@ -1,3 +1,4 @@
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Filter } from '../../../shared/contract/filter/filter';
 import type { SearchesAtOnce } from '../../../shared/contract/shard/inline-search';
 import type { CallOptions, ShardClient } from '../../../shared/contract/shard/shard-client';
@@ -297,20 +298,25 @@ export class ShardedSearchService implements SearchService {
     const whole =
       expand === undefined ? ordered : await expandedHits(ordered, expand, { ...parts, chunks: this.chunks, where });
     if (highlight === undefined || sought === undefined) return whole;
-    const nearest = highlight.by === 'meaning' ? await this.nearestSentences(parts.collection, vector) : undefined;
+    const nearest = highlight.by === 'meaning' ? await this.nearestSentences(parts, vector) : undefined;
     return highlightedHits(whole, { ...highlight, texts, sought, nearest, budget: parts.highlighting });
   }
 
   /** undefined: no vector was looked for. */
   private async nearestSentences(
-    collection: CollectionRecord,
+    { collection, highlighting }: LaterParts,
     vector: Float32Array | null,
   ): Promise<NearestSentences | undefined> {
     if (vector === null) return undefined;
+    if (collection.embeddingModel === null)
+      throw new QuiverError(
+        'invalid_parameter',
+        `highlight by meaning compares sentences with vectors that a model made, and no text of collection "${collection.name}" was embedded yet`,
+      );
     const embed = async (texts: string[]): Promise<Float32Array[]> =>
       (await this.embedder.embedPassages(collection, texts)).vectors;
-    // What can't be embedded is told before the answer begins: then it is too late.
-    await embed(['a']);
+    // Where nothing can be embedded, that is told before the answer begins: then it is too late.
+    await (highlighting.isPossible ??= embed(['a']));
     return { vector, metric: collection.metric, embed };
   }
 

@@ -1091,15 +1091,23 @@ export function searchSuite(context: SuiteContext): void {
         });
 
         test('looks at so many sentences of an answer, and hits behind that have none', async () => {
-          const large = await context.collection({ dim: 2, distance_metric: 'l2' });
-          const text = Array.from({ length: 40 }, (_, i) => `Sentence ${i}.`).join(' ');
-          const items = Array.from({ length: 18 }, (_, i) => ({ external_id: `${i}`, vector: [i, 0], text }));
+          const large = await context.collection({ dim: 64 });
+          const sentences = Array.from({ length: 40 }, (_, i) => `Sentence ${i}.`).join(' ');
+          const items = Array.from({ length: 12 }, (_, i) => ({ external_id: `${i}`, text: `${i}. ${sentences}` }));
           dataOf(await context.api.post(`/v1/collections/${large}/bulk_upsert`, { items }));
           const { results } = dataOf(
-            await context.api.post(`/v1/collections/${large}/search`, { vector: [0, 0], k: 18, highlight }),
+            await context.api.post(`/v1/collections/${large}/recommend/0`, { k: 11, highlight }),
           );
           const counts = results.map(({ highlights }: { highlights?: unknown[] }) => highlights?.length);
-          expect(counts).toEqual([...new Array(16).fill(1), undefined, undefined]);
+          expect(counts).toEqual([...new Array(8).fill(1), undefined, undefined, undefined]);
+        });
+
+        test('is refused where no model made the vectors', async () => {
+          const own = await context.collection({ dim: 2 });
+          dataOf(await context.api.post(`/v1/collections/${own}/upsert`, { external_id: 'a', vector: [1, 0] }));
+          expect(
+            errorOf(await context.api.post(`/v1/collections/${own}/search`, { vector: [1, 0], k: 1, highlight }), 400),
+          ).toContain('no text of collection');
         });
       });
     });

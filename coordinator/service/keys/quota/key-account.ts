@@ -1,7 +1,7 @@
 import type { Clock } from '../../../../shared/base/time/clock';
 import { Waiters } from '../../../../shared/base/time/waiters';
 import { type KeyQuota, NOTHING_WRITTEN, periodAt, type Written } from './key-quota';
-import { isLater } from './quota-entry';
+import { isLater, type TakenQuota } from './quota-entry';
 
 /** What was taken of a quota for one write; of what is not bounded, nothing. */
 export interface Charge extends Written {
@@ -32,6 +32,10 @@ export class KeyAccount {
   busy: Promise<void> | null = null;
   /** The number of the exchange that was begun last. */
   lastExchange = 0;
+  /** What of `free` the exchange took that is under way. */
+  held: Written = NOTHING_WRITTEN;
+  /** The entry in the store as the last exchange left it; null: nothing is known of it. */
+  known: TakenQuota | null = null;
   readonly open = new Set<Charge>();
   /** Whether `free` may be more than the share that is taken in advance, because some of it came back. */
   hasRefund = false;
@@ -65,6 +69,13 @@ export class KeyAccount {
   add({ items, bytes }: Written): void {
     this.free.items += items;
     this.free.bytes += bytes;
+  }
+
+  /** At the end of an exchange, which got `granted` and left `known` in the store. */
+  end(granted: Written, known: TakenQuota | null): void {
+    this.add(granted);
+    this.held = NOTHING_WRITTEN;
+    this.known = known;
   }
 
   /** Takes what is held. */

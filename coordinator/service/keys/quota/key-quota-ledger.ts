@@ -49,8 +49,6 @@ const ATTEMPTS_MAX = 32;
 const LOST_MS = 120_000;
 /** How often the entries of subjects are looked through for those of periods that are over. */
 const SWEEP_MS = 86_400_000;
-/** So often the entry of a key is read again whose process exchanges with it at the same time. */
-const READS_MAX = 16;
 /** Changes of one transaction; etcd allows 128. */
 const CHANGES_MAX = 100;
 /** A write waits so long for others that are under way: nearly all have ended by then. */
@@ -123,28 +121,23 @@ export class KeyQuotaLedger implements KeyQuotaAdmission {
 
   /** What the key has stored in this period, with what other coordinators hold for it. Errors: unavailable. */
   async usedOf(key: Writer): Promise<KeyQuotaUse> {
-    const path = quotaPath(key);
-    for (let read = 1; ; read += 1) {
-      for (let busy = this.busyOf(path); busy !== null; busy = this.busyOf(path)) await busy.catch(() => undefined);
-      const before = this.lastExchangeOf(path);
-      const entry = await this.parts.store.get(path);
-      if (before === this.lastExchangeOf(path) || read === READS_MAX) return this.useOf(key, entry);
-    }
+    const account = this.accounts.get(quotaPath(key));
+    // Of the first exchange nothing is known yet.
+    if (account !== undefined && account.busy !== null && account.known === null)
+      await account.busy.catch(() => undefined);
+    const before = this.exchangeOf(key);
+    const entry = before === null ? null : await this.parts.store.get(quotaPath(key));
+    return this.useSince(key, before, entry);
   }
 
   /** The same of many keys, in their order. */
   async usedOfAll(keys: readonly Writer[]): Promise<KeyQuotaUse[]> {
     if (keys.length === 0) return [];
-    const paths = keys.map((key) => quotaPath(key));
-    const before = paths.map((path) => (this.busyOf(path) === null ? this.lastExchangeOf(path) : null));
+    const before = keys.map((key) => this.exchangeOf(key));
     const entries = new Map(
       (await this.parts.store.list(KEY_QUOTAS_PREFIX)).entries.map((entry) => [entry.key, entry]),
     );
-    return Promise.all(
-      keys.map(async (key, i) =>
-        before[i] === this.lastExchangeOf(paths[i]) ? this.useOf(key, entries.get(paths[i]) ?? null) : this.usedOf(key),
-      ),
-    );
+    return keys.map((key, i) => this.useSince(key, before[i], entries.get(quotaPath(key)) ?? null));
   }
 
   /** Gives back what is left over. What can't be given back now is lost to the period. */
@@ -176,27 +169,33 @@ export class KeyQuotaLedger implements KeyQuotaAdmission {
     }
   }
 
-  private busyOf(path: string): Promise<void> | null {
-    return this.accounts.get(path)?.busy ?? null;
+  /** The exchange of a key's account that was last; null: one is under way. */
+  private exchangeOf(key: Writer): number | null {
+    const account = this.accounts.get(quotaPath(key));
+    if (account === undefined) return 0;
+    return account.busy === null ? account.lastExchange : null;
   }
 
-  /** Changes with each exchange: an entry that was read meanwhile, and what is held here, do not belong together. */
-  private lastExchangeOf(path: string): number {
-    return this.accounts.get(path)?.lastExchange ?? 0;
+  /**
+   * By an entry that was read since the exchange `before`. If there was another one meanwhile, the entry and what is
+   * held here do not belong together: then by what the last exchange left.
+   */
+  private useSince(key: Writer, before: number | null, entry: StoreEntry | null): KeyQuotaUse {
+    const known = this.accounts.get(quotaPath(key))?.known ?? null;
+    const isRead = before !== null && before === this.exchangeOf(key);
+    return this.useOf(key, isRead || known === null ? entry && takenFromEntry(entry) : known);
   }
 
-  private useOf(writer: Writer, entry: StoreEntry | null): KeyQuotaUse {
+  private useOf(writer: Writer, taken: TakenQuota | null): KeyQuotaUse {
     const { quota } = writer;
     const wallMs = this.parts.clock.wallMs();
-    const taken = entry === null ? null : takenFromEntry(entry);
     const period = periodAt(quota.period, wallMs);
     const counts =
       taken !== null && (taken.period === period || isLater(taken.period, period)) ? taken : NOTHING_WRITTEN;
     const account = this.accounts.get(quotaPath(writer));
-    const used = without(
-      counts,
-      account !== undefined && taken?.period === account.period ? account.free : NOTHING_WRITTEN,
-    );
+    const unused =
+      account !== undefined && taken?.period === account.period ? sumOf(account.free, account.held) : NOTHING_WRITTEN;
+    const used = without(counts, unused);
     return {
       items: quota.items === null ? null : used.items,
       bytes: quota.bytes === null ? null : used.bytes,
@@ -280,7 +279,7 @@ export class KeyQuotaLedger implements KeyQuotaAdmission {
     const { store, clock } = this.parts;
     const key = account.path;
     account.lastExchange = this.exchangeCount += 1;
-    let held = account.empty();
+    account.held = account.empty();
     account.hasRefund = false;
     try {
       let entry = await store.get(key);
@@ -290,32 +289,28 @@ export class KeyQuotaLedger implements KeyQuotaAdmission {
         // Another coordinator's clock may be ahead.
         const next = present !== null && isLater(present.period, period) ? present.period : period;
         if (account.period !== next) {
-          held = NOTHING_WRITTEN;
+          account.held = NOTHING_WRITTEN;
           // What came back meanwhile is of the period before, too.
           account.empty();
         }
         account.period = next;
-        const others = without(present?.period === next ? present : NOTHING_WRITTEN, held);
+        const others = without(present?.period === next ? present : NOTHING_WRITTEN, account.held);
         const granted = decide(others);
-        const value = takenToValue({ period: next, ...sumOf(others, granted) });
+        const left = { period: next, ...sumOf(others, granted) };
+        const value = takenToValue(left);
         // Of a key that was deleted, nothing is left behind.
         const isNothing = entry === null && granted.items === 0 && granted.bytes === 0;
-        if (isNothing || value === entry?.value) {
-          account.add(granted);
-          return;
-        }
+        if (isNothing || value === entry?.value) return account.end(granted, left);
         const result = await store.transact([{ key, revision: entry?.revision ?? 0 }], [{ type: 'put', key, value }]);
-        if (result.applied) {
-          account.add(granted);
-          return;
-        }
+        if (result.applied) return account.end(granted, left);
         [entry] = result.current;
       }
     } catch (error) {
-      if (!isQuiverError(error) || error.kind !== 'commit_unknown') account.add(held);
+      if (isQuiverError(error) && error.kind === 'commit_unknown') account.end(NOTHING_WRITTEN, null);
+      else account.end(account.held, account.known);
       throw failure(error);
     }
-    account.add(held);
+    account.end(account.held, account.known);
     throw new QuiverError(
       'unavailable',
       "the key's quota cannot be checked: the cluster store is too busy; nothing was written, and the call may be retried",

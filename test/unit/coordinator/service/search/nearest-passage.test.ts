@@ -1,7 +1,7 @@
-import { nearestOf, passagesOf } from '../../../../../coordinator/service/search/nearest-passage';
+import { nearestOf, passagesOf, unitsLookedAt } from '../../../../../coordinator/service/search/nearest-passage';
 
 const shown = (text: string, size: number): string[] =>
-  passagesOf(text, size).map(({ start, end }) => text.slice(start, end));
+  passagesOf(text, size, 1000).map(({ start, end }) => text.slice(start, end));
 
 test.each([
   ['', []],
@@ -23,9 +23,15 @@ test('a long sentence is cut at words, and a long word between characters', () =
 });
 
 test('only the beginning of a long text is looked at', () => {
-  const passages = passagesOf('A sentence. '.repeat(10_000), 100);
+  const text = 'A sentence. '.repeat(10_000);
+  const passages = passagesOf(text, 100, 1000);
+  expect(passages.every(({ start, end }) => text.slice(start, end) === 'A sentence.')).toBe(true);
+  expect(unitsLookedAt(text)).toBe(8192);
+  expect(passagesOf(text, 100, 3)).toEqual(passages.slice(0, 3));
   expect(passages.at(-1)!.end).toBeLessThanOrEqual(8192);
   expect(passages.length).toBeGreaterThan(600);
+  const [{ end }] = passagesOf(`a${'😀'.repeat(5000)}`, 10_000, 9);
+  expect([end % 2, end <= 8192]).toEqual([1, true]);
 });
 
 test('the nearest is the one of the best score by the metric', () => {
