@@ -341,7 +341,9 @@ export function languagesSuite(context: SuiteContext): void {
       if (second.json?.error !== null) expect(errorOf(second, 409)).toContain(`wait for job ${back.job_id}`);
       else await ended(dataOf(second).job_id);
       await ended(back.job_id);
-      expect(errorOf(await api.patch(path, {}), 422)).toContain('must have description, ttl_seconds or keyword_fields');
+      expect(errorOf(await api.patch(path, {}), 422)).toContain(
+        'must have description, ttl_seconds, keyword_fields, synonyms or stop_words',
+      );
       expect(errorOf(await api.patch(path, { keyword_fields: [] }), 400)).toContain('keyword_fields must not be empty');
       expect(errorOf(await api.patch('/v1/collections/none', { keyword_fields: fields }), 404)).toContain('none');
     });
