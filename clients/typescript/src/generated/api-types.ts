@@ -1421,7 +1421,7 @@ export interface Operations {
         pre?: string;
         /** Put behind it. Default: "". */
         post?: string;
-        /** meaning: a result without such words shows the sentence nearest to the query, without spans: of its first 32, each of size at most. The collection’s model embeds them, at most 512 for an answer; results behind have no `highlights`. Default: "words". */
+        /** meaning: a result without such words shows the sentence nearest to the query, without spans: of its first 32, each of size at most. The collection’s model embeds them, at most 256 for an answer, which waits no more than five seconds for them; results behind have no `highlights`. Default: "words". */
         by?: 'words' | 'meaning';
       };
       /** A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups. */
@@ -1518,7 +1518,7 @@ export interface Operations {
           pre?: string;
           /** Put behind it. Default: "". */
           post?: string;
-          /** meaning: a result without such words shows the sentence nearest to the query, without spans: of its first 32, each of size at most. The collection’s model embeds them, at most 512 for an answer; results behind have no `highlights`. Default: "words". */
+          /** meaning: a result without such words shows the sentence nearest to the query, without spans: of its first 32, each of size at most. The collection’s model embeds them, at most 256 for an answer, which waits no more than five seconds for them; results behind have no `highlights`. Default: "words". */
           by?: 'words' | 'meaning';
         };
         /** A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups. */
@@ -1628,7 +1628,7 @@ export interface Operations {
         pre?: string;
         /** Put behind it. Default: "". */
         post?: string;
-        /** meaning: a result without such words shows the sentence nearest to the query, without spans: of its first 32, each of size at most. The collection’s model embeds them, at most 512 for an answer; results behind have no `highlights`. Default: "words". */
+        /** meaning: a result without such words shows the sentence nearest to the query, without spans: of its first 32, each of size at most. The collection’s model embeds them, at most 256 for an answer, which waits no more than five seconds for them; results behind have no `highlights`. Default: "words". */
         by?: 'words' | 'meaning';
       };
       /** A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups. */
@@ -1772,7 +1772,7 @@ export interface Operations {
         pre?: string;
         /** Put behind it. Default: "". */
         post?: string;
-        /** meaning: a result without such words shows the sentence nearest to the query, without spans: of its first 32, each of size at most. The collection’s model embeds them, at most 512 for an answer; results behind have no `highlights`. Default: "words". */
+        /** meaning: a result without such words shows the sentence nearest to the query, without spans: of its first 32, each of size at most. The collection’s model embeds them, at most 256 for an answer, which waits no more than five seconds for them; results behind have no `highlights`. Default: "words". */
         by?: 'words' | 'meaning';
       };
       /** A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups. */
@@ -1923,7 +1923,7 @@ export interface Operations {
         pre?: string;
         /** Put behind it. Default: "". */
         post?: string;
-        /** meaning: a result without such words shows the sentence nearest to the query, without spans: of its first 32, each of size at most. The collection’s model embeds them, at most 512 for an answer; results behind have no `highlights`. Default: "words". */
+        /** meaning: a result without such words shows the sentence nearest to the query, without spans: of its first 32, each of size at most. The collection’s model embeds them, at most 256 for an answer, which waits no more than five seconds for them; results behind have no `highlights`. Default: "words". */
         by?: 'words' | 'meaning';
       };
       /** A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups. */
