@@ -47,6 +47,8 @@ export class PhrasePositions {
   private opening: Promise<PositionSegments | null> | null = null;
   private making: { work: PositionMaking; done: Promise<void> } | null = null;
   private isAskedAgain = false;
+  /** Whether nothing may be made before what is gone is dropped. */
+  private isDropping = false;
   private isClosed = false;
   private textsRead = 0;
   private notBeforeMs = 0;
@@ -127,7 +129,7 @@ export class PhrasePositions {
   make(): void {
     if (this.isClosed) return;
     this.textsRead = 0;
-    if (this.making !== null) {
+    if (this.making !== null || this.isDropping) {
       this.isAskedAgain = true;
       return;
     }
@@ -160,16 +162,23 @@ export class PhrasePositions {
    * what the file system throws.
    */
   async dropStale(): Promise<void> {
-    const wasMaking = this.making !== null;
-    this.isAskedAgain = false;
-    this.making?.work.stop();
-    await this.settled();
-    const hasDropped = await this.using(async (segments) => {
-      if (segments === null) throw new QuiverError('storage_failed', 'the positions of words cannot be opened');
-      return segments.dropStale();
-    });
-    this.bytesFound = null;
-    if (hasDropped || wasMaking) this.make();
+    let isWanted = this.making !== null;
+    this.isDropping = true;
+    try {
+      this.making?.work.stop();
+      await this.settled();
+      const hasDropped = await this.using(async (segments) => {
+        if (segments === null) throw new QuiverError('storage_failed', 'the positions of words cannot be opened');
+        return segments.dropStale();
+      });
+      isWanted ||= hasDropped;
+    } finally {
+      this.isDropping = false;
+      this.bytesFound = null;
+      isWanted ||= this.isAskedAgain;
+      this.isAskedAgain = false;
+      if (isWanted) this.make();
+    }
   }
 
   /** Of the files. */

@@ -31,12 +31,12 @@ export interface PositionTexts {
   stabilise(): Promise<void>;
 }
 
-/** Resolves when those of the process that were begun have ended. */
-let ended: Promise<unknown> = Promise.resolve();
+/** Resolves at the end of the turn that was asked for last. */
+let lastTurn: Promise<void> = Promise.resolve();
 
 /**
  * Makes files of positions for the items of a shard that are in none. All shards of a process together take at most
- * half of it: they do so one after the other.
+ * half of it: they read texts in turns, each some at a time.
  */
 export class PositionMaking {
   private readonly stopping = new AbortController();
@@ -53,19 +53,6 @@ export class PositionMaking {
   }
 
   async run(segments: PositionSegments, origin: PositionOrigin): Promise<void> {
-    const before = ended;
-    let end = (): void => undefined;
-    ended = new Promise<void>((resolve) => (end = resolve));
-    try {
-      await Promise.race([before, stopOf(this.stopping.signal)]);
-      await this.make(segments, origin);
-    } finally {
-      void before.then(end);
-    }
-  }
-
-  private async make(segments: PositionSegments, origin: PositionOrigin): Promise<void> {
-    if (this.isStopped) return;
     const anew = await this.segmentsAnew(segments);
     const slots = this.items.slots.liveSlots()[Symbol.iterator]();
     while (!this.isStopped) {
@@ -74,6 +61,23 @@ export class PositionMaking {
       await this.makeFile(some, segments, origin);
     }
     for (const segment of [...segments.all]) if (segment.live === 0) await segments.drop(segment);
+  }
+
+  /** Does some of the work, and pauses for as long, while no other shard does; nothing where it is stopped. */
+  private async inTurn(work: () => Promise<void>): Promise<void> {
+    const { signal } = this.stopping;
+    const before = lastTurn;
+    let end = (): void => undefined;
+    lastTurn = new Promise<void>((resolve) => (end = resolve));
+    try {
+      await turnAfter(before, signal);
+      if (this.isStopped) return;
+      const startMs = performance.now();
+      await work();
+      await sleep(performance.now() - startMs, undefined, { signal }).catch(() => undefined);
+    } finally {
+      void before.then(end);
+    }
   }
 
   /** Those whose items are put into new files. */
@@ -152,16 +156,16 @@ export class PositionMaking {
     const isThere = ({ slot, recno }: { slot: number; recno: number }): boolean =>
       now.isLive(slot) && now.recnoOf(slot) === recno;
     for (let at = 0; at < items.length && !this.isStopped; at += TEXTS_PER_READ) {
-      const startMs = performance.now();
-      const some = items.slice(at, at + TEXTS_PER_READ).filter(isThere);
-      const lines = await this.items.lines(some.map(({ slot }) => slot));
-      const orders = await inLaterSlices(this.orders(some, lines, isThere));
-      for (const [i, item] of some.entries()) {
-        const order = orders[i];
-        if (order !== null) await writer.add(item.slot, item.recno, order);
-      }
-      await mustHaveRoom(folder);
-      await sleep(performance.now() - startMs, undefined, { signal: this.stopping.signal }).catch(() => undefined);
+      await this.inTurn(async () => {
+        const some = items.slice(at, at + TEXTS_PER_READ).filter(isThere);
+        const lines = await this.items.lines(some.map(({ slot }) => slot));
+        const orders = await inLaterSlices(this.orders(some, lines, isThere));
+        for (const [i, item] of some.entries()) {
+          const order = orders[i];
+          if (order !== null) await writer.add(item.slot, item.recno, order);
+        }
+        await mustHaveRoom(folder);
+      });
     }
   }
 
@@ -184,11 +188,16 @@ export class PositionMaking {
   }
 }
 
-/** Resolves when a signal is given. */
-function stopOf(signal: AbortSignal): Promise<void> {
+/** Resolves when the turn before has ended, or when a signal is given. */
+function turnAfter(before: Promise<void>, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
+    const go = (): void => {
+      signal.removeEventListener('abort', go);
+      resolve();
+    };
+    if (signal.aborted) return go();
+    signal.addEventListener('abort', go);
+    void before.then(go);
   });
 }
 

@@ -349,21 +349,33 @@ describe('files of positions', () => {
     expect((await items.ask('to be', 0)).found).toHaveLength(50);
   });
 
-  test('are made for one shard at a time, and one that waits for its turn can be closed', async () => {
-    const [first, second, third] = [new Items(), new Items(), new Items()];
+  test('are made by shards in turns, and one that waits for its turn can be closed', async () => {
+    const [first, second, third, empty] = [new Items(), new Items(), new Items(), new Items()];
     for (const items of [first, second, third]) items.put(1, ['to be', '']);
     let letGo = (): void => undefined;
-    const held = new Promise<void>((resolve) => (letGo = resolve));
-    first.held = held;
+    first.held = new Promise<void>((resolve) => (letGo = resolve));
     first.positions.make();
     await eventually('the first is at it', () => first.textsRead > 0);
-    second.positions.make();
-    third.positions.make();
+    for (const items of [second, third, empty]) items.positions.make();
+    await empty.positions.settled();
     await second.positions.close();
     expect([second.files, third.textsRead]).toEqual([[], 0]);
     letGo();
-    await third.positions.settled();
+    await Promise.all([first, third].map(({ positions }) => positions.settled()));
     expect([first.files.length, third.files.length]).toEqual([1, 1]);
+  });
+
+  test('are not made while those of items that are gone are dropped, and afterwards are', async () => {
+    const items = new Items();
+    for (let slot = 0; slot < 50; slot++) items.put(slot, ['to be', '']);
+    await items.make();
+    items.remove(7);
+    const dropped = items.positions.dropStale();
+    items.positions.make();
+    expect(items.positions.isMaking).toBe(false);
+    await dropped;
+    await items.positions.settled();
+    expect((await items.ask('to be', 0)).found).toHaveLength(49);
   });
 
   test('that cannot be written are told, and nothing is left of them', async () => {
