@@ -576,3 +576,43 @@ test('a word that must be there stands for more words than are cut by frequency,
   expect(told[1]).toEqual(told[0]);
   expect(told[2]).toEqual(told[0]);
 }, 120_000);
+
+test('a word that must be there is itself none of those that are cut by frequency, nor is what has no letter of it', async () => {
+  // The words themselves and those without a letter in common are the most frequent ones.
+  const texts = [
+    ...Array.from({ length: 20 }, () => 'pump ox'),
+    ...Array.from({ length: 200 }, (_, i) => `pump${i}`),
+    ...[...'abcdefghijklmnpqrstuvwyz'].flatMap((letter) => [`${letter}x`, `o${letter}`, `ox${letter}`, `${letter}ox`]),
+    ...Array.from({ length: 5 }, () => 'ab cd gh ij kl mn'),
+  ];
+  const documents = texts.map((text) => defaultAnalyser.terms(text));
+  const told: ScoredHit[][] = [];
+  for (const shards of [1, 2, 5]) {
+    const node = await new ShardNode({ factories: graphFactories('int8'), openStore: openRocksStore }).start();
+    nodes.push(node);
+    const { service } = await plainService({ shardClient: node.client });
+    await service.collections.create(newCollection('c', { dim: 2, metric: 'cosine', shards }));
+    const source = { vector: Float32Array.of(1, 1) };
+    await service.vectors.upsert(
+      'c',
+      texts.map((text, i): VectorInput => ({ externalId: `${i}`, source, metadata: '{}', text })),
+    );
+    const found: ScoredHit[] = [];
+    for (const [word, sign, isMeant] of [
+      ['pump', '*', (term: string) => term.startsWith('pump')],
+      ['ox', '~2', (term: string) => plainEdits('ox', term) <= 2 && !isAnother('ox', term)],
+    ] as const) {
+      const meant = documents.flatMap((terms, i) => (terms.some(isMeant) ? [`${i}`] : []));
+      expect(new Set(documents.flat().filter(isMeant)).size).toBeGreaterThan(50);
+      const body = { query_text: `+${word}${sign}`, query_syntax: 'simple', vector: [1, 1], alpha: 0, k: 300 };
+      const { hits } = await service.search.search('c', schema.parse({ ...body, explain: true }).search);
+      expect(
+        hits.flatMap(({ externalId, explanation }) => (explanation!.keywordScore === null ? [] : [externalId])).sort(),
+      ).toEqual(meant.sort());
+      found.push(...hits.map(({ ...hit }) => hit));
+    }
+    told.push(found);
+  }
+  expect(told[1]).toEqual(told[0]);
+  expect(told[2]).toEqual(told[0]);
+}, 120_000);

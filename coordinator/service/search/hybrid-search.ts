@@ -148,8 +148,8 @@ export class HybridSearch {
     if (draft.terms.length === 0) return null;
     const statistics = await this.statistics(collection, draft.terms, call, fieldWeights);
     if (draft.variants.size === 0) return { ...plannedKeywords(draft), statistics, fieldWeights };
-    const whole = await withVariants(draft, statistics, (term, by) =>
-      expandedWord({ shards: this.shards, scatter: this.scatter }, collection, { term, by }, call),
+    const whole = await withVariants(draft, statistics, (term, by, counts) =>
+      expandedWord({ shards: this.shards, scatter: this.scatter }, collection, { term, by, counts }, call),
     );
     return { ...plannedKeywords(whole.draft), statistics: whole.statistics, fieldWeights };
   }

@@ -13,18 +13,26 @@ export interface FoundTerm {
   frequency: number;
 }
 
+/** Other words that one stands for. */
+export interface Expanded {
+  terms: FoundTerm[];
+  /** Whether there are more, none of them more frequent than any of these. */
+  isCut: boolean;
+}
+
 /**
- * The most frequent terms of the collection that begin with a term or are near to it, at most {@link EXPANSIONS_MAX};
- * equally frequent ones by code units. The lists of all shards are read to their ends, so that the number of shards
- * never shows.
+ * The most frequent terms of the collection that begin with a term or are near to it and that `counts` lets in, at most
+ * {@link EXPANSIONS_MAX}; equally frequent ones by code units. The lists of all shards are read to their ends, so that
+ * the number of shards never shows.
  */
 export async function expandedWord(
   { shards, scatter }: { shards: Pick<ShardClient, 'read'>; scatter: ScatterGather },
   collection: ShardedCollection,
-  { term, by }: Pick<ExpansionRequest, 'term' | 'by'>,
+  { term, by, counts }: Pick<ExpansionRequest, 'term' | 'by'> & { counts: (term: string) => boolean },
   call: CallOptions,
-): Promise<FoundTerm[]> {
-  let best: FoundTerm[] = [];
+): Promise<Expanded> {
+  let terms: FoundTerm[] = [];
+  let isCut = false;
   /** Of what is behind `after`, by shard; terms up to `whole` are known of all shards. */
   for (let after: string | null = ''; after !== null;) {
     const from: string = after;
@@ -40,12 +48,13 @@ export async function expandedWord(
         if (after !== null && one > after) return;
         frequencies.set(one, (frequencies.get(one) ?? 0) + page.frequencies[i]);
       });
-    for (const [one, frequency] of frequencies) if (frequency > 0) best.push({ term: one, frequency });
-    best = best.sort(compareTerms).slice(0, EXPANSIONS_MAX);
+    for (const [one, frequency] of frequencies) if (frequency > 0 && counts(one)) terms.push({ term: one, frequency });
+    isCut ||= terms.length > EXPANSIONS_MAX;
+    terms = terms.sort(compareTerms).slice(0, EXPANSIONS_MAX);
   }
-  return best;
+  return { terms, isCut };
 }
 
-function compareTerms(a: FoundTerm, b: FoundTerm): number {
+export function compareTerms(a: FoundTerm, b: FoundTerm): number {
   return b.frequency - a.frequency || (a.term < b.term ? -1 : 1);
 }

@@ -3,13 +3,13 @@ import { factorOfEdits } from '../../../shared/base/text/word-variants';
 import type { KeywordUnit } from '../../../shared/contract/shard/keyword-plan';
 import type { KeywordStatistics } from '../../../shared/contract/shard/shard-read';
 import type { AskedVariants, KeywordDraft } from './keyword-planning';
-import { EXPANSIONS_MAX, type FoundTerm } from './word-expansion';
+import { compareTerms, type Expanded, EXPANSIONS_MAX, type FoundTerm } from './word-expansion';
 
 /** Of so many items, a word that one has is rare: it may be a slip itself. */
 const RARE_AMONG = 100_000;
 
-/** How other words are found. */
-export type Expand = (term: string, by: 'prefix' | 1 | 2) => Promise<FoundTerm[]>;
+/** How other words are found: of those that `counts` lets in. */
+export type Expand = (term: string, by: 'prefix' | 1 | 2, counts: (term: string) => boolean) => Promise<Expanded>;
 
 /**
  * The draft with the words that others stand for, and what is known of them. A word that is not rare stands for itself
@@ -30,10 +30,10 @@ export async function withVariants(
     [...draft.variants].map(async ([unit, variants]) => {
       const place = units[unit].terms[0];
       const isRare = variants.areAll === true || rarity(statistics, place);
-      return { unit, place, variants, others: await othersOf(terms[place], variants, isRare, expand) };
+      return { unit, place, variants, ...(await othersOf(terms[place], variants, isRare, expand)) };
     }),
   );
-  for (const { unit, place, variants, others } of found) {
+  for (const { unit, place, variants, others, isCut } of found) {
     const own = [...units[unit].terms];
     const factors = [...(units[unit].factors ?? [1])];
     const [most] = factors;
@@ -47,7 +47,7 @@ export async function withVariants(
       own.push(at);
       factors.push(most * factor);
     }
-    const more = variants.areAll === true && others.length === EXPANSIONS_MAX ? moreOf(terms[place], variants) : null;
+    const more = variants.areAll === true && isCut ? moreOf(terms[place], variants) : null;
     if (own.length > 1)
       units[unit] = { ...units[unit], terms: own, factors, ...(more !== null && { more }) } satisfies KeywordUnit;
   }
@@ -62,27 +62,24 @@ function rarity({ documentCount, documentFrequencies }: KeywordStatistics, place
   return documentFrequencies[place] <= Math.max(1, Math.floor(documentCount / RARE_AMONG));
 }
 
+/** What a word stands for besides itself; what has no letter in common with it is left out before the cut. */
 async function othersOf(
   term: string,
   { prefix, edits }: AskedVariants,
   isRare: boolean,
   expand: Expand,
-): Promise<(FoundTerm & { factor: number })[]> {
-  const [begun, near] = await Promise.all([
-    prefix === undefined ? [] : expand(prefix, 'prefix'),
-    edits === 0 || !isRare ? [] : expand(term, edits),
-  ]);
+): Promise<{ others: (FoundTerm & { factor: number })[]; isCut: boolean }> {
   const walk = new EditWalk(term, Math.max(1, edits));
-  const others = new Map(
-    near.map((one) => {
-      const distance = walk.distanceTo(one.term);
-      return [one.term, { ...one, factor: factorOfEdits(distance, term, one.term) }];
-    }),
-  );
-  for (const one of begun) others.set(one.term, { ...one, factor: 1 });
-  others.delete(term);
-  return [...others.values()]
-    .filter(({ factor }) => factor > 0)
-    .sort((a, b) => b.frequency - a.frequency || (a.term < b.term ? -1 : 1))
-    .slice(0, EXPANSIONS_MAX);
+  const factorOf = (other: string): number => factorOfEdits(walk.distanceTo(other), term, other);
+  const none: Expanded = { terms: [], isCut: false };
+  const [begun, near] = await Promise.all([
+    prefix === undefined ? none : expand(prefix, 'prefix', (other) => other !== term),
+    edits === 0 || !isRare ? none : expand(term, edits, (other) => other !== term && factorOf(other) > 0),
+  ]);
+  const others = new Map(near.terms.map((one) => [one.term, { ...one, factor: factorOf(one.term) }]));
+  for (const one of begun.terms) others.set(one.term, { ...one, factor: 1 });
+  return {
+    others: [...others.values()].sort(compareTerms).slice(0, EXPANSIONS_MAX),
+    isCut: begun.isCut || near.isCut,
+  };
 }
