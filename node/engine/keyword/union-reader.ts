@@ -7,8 +7,9 @@ import type { MeaningList, UnitTerm } from './searched-units';
 /** Documents of a part at least and at most, as powers of two. The largest fits into the second-level cache. */
 const PART_MIN = 1 << 9;
 export const UNION_PART_MAX = 1 << 14;
-/** Postings of a part on average: so many pay for looking at each list. */
+/** Postings of a part on average, for all lists and for each: so many pay for looking at each list. */
 const POSTINGS_PER_PART = 256;
+const POSTINGS_PER_LIST = 4;
 
 /**
  * Reads several posting lists as one: the frequency of a document is the sum over the terms, in their order, each time
@@ -48,9 +49,9 @@ export class UnionReader {
     this.positions = this.views.map(({ start }) => start);
     this.length = this.views.reduce((sum, { start, end }) => sum + end - start, 0);
     let size = PART_MIN;
+    const postings = Math.max(POSTINGS_PER_PART, POSTINGS_PER_LIST * this.views.length);
     // Of few documents, no more than there are.
-    while (size < UNION_PART_MAX && size < documentCount && this.length * size < POSTINGS_PER_PART * documentCount)
-      size *= 2;
+    while (size < UNION_PART_MAX && size < documentCount && this.length * size < postings * documentCount) size *= 2;
     if (this.length === 0) size = 32;
     this.size = size;
     this.frequencies = new Float64Array(size);
