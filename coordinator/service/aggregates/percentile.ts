@@ -22,61 +22,68 @@ export async function percentilesOf(
   range: Range,
 ): Promise<(number | null)[]> {
   if (range.count === 0 || percents.length === 0) return percents.map(() => null);
-  const ask = (low: number, high: number): Promise<AnswersTo<'spread'>> =>
-    asking.ask(filter, { type: 'spread', path, low, high });
+  const ask = async (low: number, high: number): Promise<Spread> => {
+    const answers = await asking.ask(filter, { type: 'spread', path, low, high });
+    return answers.every(({ values }) => values !== null) ? listed(answers) : parted(answers, low, high);
+  };
   // All of them begin with the whole.
-  const whole = range.min < range.max ? await ask(range.min, range.max) : [];
+  const whole = range.min < range.max ? await ask(range.min, range.max) : null;
   return Promise.all(percents.map((percent) => percentileOf(ask, percent, range, whole)));
 }
 
 async function percentileOf(
-  ask: (low: number, high: number) => Promise<AnswersTo<'spread'>>,
+  ask: (low: number, high: number) => Promise<Spread>,
   percent: number,
-  { count, min, max }: Range,
-  whole: AnswersTo<'spread'>,
+  { count, min }: Range,
+  whole: Spread | null,
 ): Promise<number> {
-  let [low, high] = [min, max];
-  let answers = whole;
   let place = Math.max(1, Math.ceil((percent * count) / 100));
-  while (low < high) {
-    const parts = answers.every(({ values }) => values !== null) ? listed(answers) : spread(answers, low, high);
+  let low = min;
+  for (let spread = whole; spread !== null;) {
     // Where something was deleted meanwhile there may be fewer.
-    const found = parts.find((part) => (place -= part.count) <= 0) ?? parts.at(-1);
+    const found = spread.counts.find(([, own]) => (place -= own) <= 0) ?? spread.counts.at(-1);
     if (found === undefined) return low;
-    place += found.count;
-    [low, high] = [found.low, found.high];
-    if (low < high) answers = await ask(low, high);
+    place += found[1];
+    const range = spread.rangeOf(found[0]);
+    low = range.low;
+    spread = low < range.high ? await ask(low, range.high) : null;
   }
   return low;
 }
 
-interface Part {
-  low: number;
-  high: number;
-  count: number;
+/** How numbers are spread. */
+interface Spread {
+  /** Numbers, or parts of their range, in order, and how many there are. */
+  counts: [key: number, count: number][];
+  /** The least and the most that such a part may have. */
+  rangeOf(key: number): { low: number; high: number };
 }
 
-/** Each number by itself, in order. */
-function listed(answers: AnswersTo<'spread'>): Part[] {
+/** Each number by itself. */
+function listed(answers: AnswersTo<'spread'>): Spread {
   const counts = new Map<number, number>();
   for (const { values, counts: own } of answers)
     for (const [i, value] of values!.entries()) counts.set(value, (counts.get(value) ?? 0) + own[i]);
-  return [...counts].sort(([a], [b]) => a - b).map(([value, count]) => ({ low: value, high: value, count }));
+  return { counts: inOrder(counts), rangeOf: (value) => ({ low: value, high: value }) };
 }
 
-function spread(answers: AnswersTo<'spread'>, low: number, high: number): Part[] {
+function parted(answers: AnswersTo<'spread'>, low: number, high: number): Spread {
   const [first, last, shift] = [numberRank(low), numberRank(high), spreadShift(low, high)];
   const counts = new Map<number, number>();
   for (const { values, counts: own } of answers)
     for (const [i, count] of own.entries()) {
+      if (count === 0) continue;
       const part = values === null ? i : Number((numberRank(values[i]) - first) >> shift);
-      if (count > 0) counts.set(part, (counts.get(part) ?? 0) + count);
+      counts.set(part, (counts.get(part) ?? 0) + count);
     }
-  return [...counts]
-    .sort(([a], [b]) => a - b)
-    .map(([part, count]) => {
-      const from = first + (BigInt(part) << shift);
-      const to = from + (1n << shift) - 1n;
-      return { low: numberOfRank(from), high: numberOfRank(to < last ? to : last), count };
-    });
+  const rangeOf = (part: number): { low: number; high: number } => {
+    const from = first + (BigInt(part) << shift);
+    const to = from + (1n << shift) - 1n;
+    return { low: numberOfRank(from), high: numberOfRank(to < last ? to : last) };
+  };
+  return { counts: inOrder(counts), rangeOf };
+}
+
+function inOrder(counts: ReadonlyMap<number, number>): [key: number, count: number][] {
+  return [...counts].sort(([a], [b]) => a - b);
 }
