@@ -616,3 +616,61 @@ test('a word that must be there is itself none of those that are cut by frequenc
   expect(told[1]).toEqual(told[0]);
   expect(told[2]).toEqual(told[0]);
 }, 120_000);
+
+test('of a language, words begin like the stem or like what is written, over 1, 2 and 5 shards', async () => {
+  // Stems: citi, cityscap, citywid, citizen; bodi, bodyguard; pump.
+  const texts = [
+    'a city',
+    'the cities',
+    'cityscapes',
+    'citywide',
+    'citizens',
+    'circus',
+    'a body',
+    'bodyguards',
+    'pumps',
+    'pumping',
+    ...Array.from({ length: 120 }, (_, i) => (i % 2 === 0 ? `city${i}` : `citi${i}`)),
+  ];
+  const idsWith = (...starts: string[]): string[] =>
+    texts.flatMap((text, i) => (starts.some((start) => text.includes(start)) ? [`${i}`] : [])).sort();
+  const told: ScoredHit[][] = [];
+  for (const shards of [1, 2, 5]) {
+    const node = await new ShardNode({ factories: graphFactories('int8'), openStore: openRocksStore }).start();
+    nodes.push(node);
+    const { service } = await plainService({ shardClient: node.client });
+    await service.collections.create(newCollection('c', { dim: 2, metric: 'cosine', shards, language: 'en' }));
+    const source = { vector: Float32Array.of(1, 1) };
+    await service.vectors.upsert(
+      'c',
+      texts.map((text, i): VectorInput => ({ externalId: `${i}`, source, metadata: '{}', text })),
+    );
+    const find = async (query: string, alpha = 0): Promise<ScoredHit[]> => {
+      const body = { query_text: query, query_syntax: 'simple', vector: [1, 1], alpha, k: 200, exact: true };
+      const { hits } = await service.search.search('c', schema.parse({ ...body, explain: true }).search);
+      return hits.map(({ ...hit }) => hit);
+    };
+    const found: ScoredHit[] = [];
+    for (const [query, ids] of [
+      ['+city*', idsWith('city', 'citi')],
+      ['+cities*', idsWith('citi', 'a city')],
+      ['+body*', idsWith('body')],
+      ['body*', idsWith('body')],
+      ['+pumps*', idsWith('pump')],
+    ] as const) {
+      const hits = await find(query);
+      const own = hits.filter(({ explanation }) => explanation!.keywordScore !== null);
+      expect([query, idsOf(own).sort()]).toEqual([query, ids]);
+      found.push(...hits);
+    }
+    expect(idsOf(await find('circus -city*', 1)).sort()).toEqual(
+      texts
+        .map((_, i) => `${i}`)
+        .filter((id) => !idsWith('city', 'citi').includes(id))
+        .sort(),
+    );
+    told.push(found);
+  }
+  expect(told[1]).toEqual(told[0]);
+  expect(told[2]).toEqual(told[0]);
+}, 120_000);

@@ -34,7 +34,7 @@ export const keywordShape = {
   }),
   query_syntax: withDefault(z.enum(['plain', 'simple']), 'plain').meta({
     description:
-      'With "simple", +word must and -word must not be there, for hits of both lists; title:word is looked for in this field of the metadata; word* stands for the words that begin so, word~ (or word~1, word~2) for those that are near; "a phrase" stands together, "its words"~3 with at most 3 others between them; signs go together, and + and - ask for all words that others stand for; a backslash takes the meaning from a sign.',
+      'With "simple", +word must and -word must not be there, for hits of both lists; title:word is looked for in this field of the metadata; word* stands for the words that begin so (of a language: whose stems begin so, or like its stem; organiz* misses "organization", whose stem is organ), word~ (or word~1, word~2) for those that are near; "a phrase" stands together, "its words"~3 with at most 3 others between them; signs go together, and + and - ask for all words that others stand for; a backslash takes the meaning from a sign.',
   }),
   fuzzy: optional(
     z.union([z.literal(0), z.literal(1), z.literal(2), z.literal('auto')], { error: 'must be 0, 1, 2 or "auto"' }),

@@ -1,6 +1,6 @@
 import { EditWalk } from '../../../shared/base/text/edit-walk';
 import { factorOfEdits } from '../../../shared/base/text/word-variants';
-import type { KeywordUnit } from '../../../shared/contract/shard/keyword-plan';
+import type { KeywordUnit, MoreTerms } from '../../../shared/contract/shard/keyword-plan';
 import type { KeywordStatistics } from '../../../shared/contract/shard/shard-read';
 import type { AskedVariants, KeywordDraft } from './keyword-planning';
 import { compareTerms, type Expanded, EXPANSIONS_MAX, type FoundTerm } from './word-expansion';
@@ -54,8 +54,8 @@ export async function withVariants(
   return { draft: { ...draft, terms, units }, statistics: { ...statistics, documentFrequencies } };
 }
 
-function moreOf(term: string, { prefix, edits }: AskedVariants): NonNullable<KeywordUnit['more']> {
-  return prefix === undefined ? { term, by: edits as 1 | 2 } : { term: prefix, by: 'prefix' };
+function moreOf(term: string, { prefixes, edits }: AskedVariants): MoreTerms[] {
+  return prefixes?.map((prefix) => ({ term: prefix, by: 'prefix' })) ?? [{ term, by: edits as 1 | 2 }];
 }
 
 function rarity({ documentCount, documentFrequencies }: KeywordStatistics, place: number): boolean {
@@ -65,21 +65,21 @@ function rarity({ documentCount, documentFrequencies }: KeywordStatistics, place
 /** What a word stands for besides itself; what has no letter in common with it is left out before the cut. */
 async function othersOf(
   term: string,
-  { prefix, edits }: AskedVariants,
+  { prefixes = [], edits }: AskedVariants,
   isRare: boolean,
   expand: Expand,
 ): Promise<{ others: (FoundTerm & { factor: number })[]; isCut: boolean }> {
   const walk = new EditWalk(term, Math.max(1, edits));
   const factorOf = (other: string): number => factorOfEdits(walk.distanceTo(other), term, other);
   const none: Expanded = { terms: [], isCut: false };
-  const [begun, near] = await Promise.all([
-    prefix === undefined ? none : expand(prefix, 'prefix', (other) => other !== term),
+  const [near, ...begun] = await Promise.all([
     edits === 0 || !isRare ? none : expand(term, edits, (other) => other !== term && factorOf(other) > 0),
+    ...prefixes.map((prefix) => expand(prefix, 'prefix', (other) => other !== term)),
   ]);
   const others = new Map(near.terms.map((one) => [one.term, { ...one, factor: factorOf(one.term) }]));
-  for (const one of begun.terms) others.set(one.term, { ...one, factor: 1 });
+  for (const { terms } of begun) for (const one of terms) others.set(one.term, { ...one, factor: 1 });
   return {
     others: [...others.values()].sort(compareTerms).slice(0, EXPANSIONS_MAX),
-    isCut: begun.isCut || near.isCut,
+    isCut: others.size > EXPANSIONS_MAX || [near, ...begun].some(({ isCut }) => isCut),
   };
 }

@@ -253,10 +253,14 @@ export class Bm25KeywordIndex implements KeywordIndex {
   }
 
   /** All terms that begin so, or are near. */
-  private *variantTerms({ term, prefix, edits }: Variants & { term: string }): Generator<undefined, string[]> {
-    if (prefix === undefined && edits === 0) return [];
-    const request = prefix === undefined ? { term, by: edits as 1 | 2 } : { term: prefix, by: 'prefix' as const };
-    return (yield* this.sortedTerms.find({ ...request, after: '', limit: Infinity })).terms;
+  private *variantTerms({ term, prefixes, edits }: Variants & { term: string }): Generator<undefined, string[]> {
+    const found: string[][] = [];
+    const page = { after: '', limit: Infinity };
+    for (const prefix of prefixes ?? [])
+      found.push((yield* this.sortedTerms.find({ term: prefix, by: 'prefix', ...page })).terms);
+    if (prefixes === undefined && edits > 0)
+      found.push((yield* this.sortedTerms.find({ term, by: edits as 1 | 2, ...page })).terms);
+    return found.flat();
   }
 
   search(terms: string[], statistics: KeywordStatistics, options: KeywordSearchOptions): SlotScores {

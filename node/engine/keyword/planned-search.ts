@@ -1,6 +1,6 @@
 import { EditWalk } from '../../../shared/base/text/edit-walk';
 import { factorOfEdits } from '../../../shared/base/text/word-variants';
-import type { KeywordPlan, KeywordUnit } from '../../../shared/contract/shard/keyword-plan';
+import type { KeywordPlan, KeywordUnit, MoreTerms } from '../../../shared/contract/shard/keyword-plan';
 import type { KeywordStatistics } from '../../../shared/contract/shard/shard-read';
 import type { SlotScores } from '../slots/slot-scores';
 import { lengthNorm, termWeight } from './bm25';
@@ -17,7 +17,7 @@ interface PlannedSearch {
   /** Of the whole collection. */
   statistics: KeywordStatistics;
   /** All terms of the index that begin so or are near, in their order. */
-  allTermsOf: (request: NonNullable<KeywordUnit['more']>) => Generator<undefined, { terms: string[] }>;
+  allTermsOf: (request: MoreTerms) => Generator<undefined, { terms: string[] }>;
 }
 
 /** See KeywordIndex.searchPlanInSteps. */
@@ -52,12 +52,14 @@ function* withMore(asked: PlannedSearch): Generator<undefined, PlannedSearch & {
     const own = new Set(unit.terms.map((place) => terms[place]));
     const places = [...unit.terms];
     const factors = [...unit.factors!];
-    const walk = more.by === 'prefix' ? null : new EditWalk(more.term, more.by);
-    for (const term of (yield* asked.allTermsOf(more)).terms) {
-      const factor = walk === null ? 1 : factorOfEdits(walk.distanceTo(term), more.term, term);
-      if (own.has(term) || factor <= 0) continue;
-      places.push(terms.push(term) - 1);
-      factors.push(factor);
+    for (const request of more) {
+      const walk = request.by === 'prefix' ? null : new EditWalk(request.term, request.by);
+      for (const term of (yield* asked.allTermsOf(request)).terms) {
+        const factor = walk === null ? 1 : factorOfEdits(walk.distanceTo(term), request.term, term);
+        if (own.has(term) || factor <= 0) continue;
+        places.push(terms.push(term) - 1);
+        factors.push(factor);
+      }
     }
     units.push({ ...unit, terms: places, factors });
   }

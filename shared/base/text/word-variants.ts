@@ -10,8 +10,8 @@ export type WordSign = 'prefix' | Fuzziness;
 
 /** Which other words a word stands for. */
 export interface Variants {
-  /** Those that begin so; undefined: none do. */
-  prefix?: string;
+  /** Those that begin in one of these ways; undefined: none do. */
+  prefixes?: readonly string[];
   /** Those that are so many edits from it. */
   edits: 0 | 1 | 2;
 }
@@ -37,9 +37,10 @@ export function editsOf(fuzzy: Fuzziness, term: string): 0 | 1 | 2 {
 /** What the term of the last word of a text stands for. */
 export function variantsOf(stands: WordSign, term: string, text: string): Variants {
   if (stands !== 'prefix') return { edits: editsOf(stands, term) };
-  // Stems end earlier than words, and differ in their ends.
+  // Stems end earlier than words, and may end in another way: of "city" and "cities" it is "citi", of "citywide" not.
   const written = defaultAnalyser.terms(text).at(-1) ?? term;
-  return { prefix: term.startsWith(written) ? written : term, edits: 0 };
+  if (term.startsWith(written)) return { prefixes: [written], edits: 0 };
+  return { prefixes: written.startsWith(term) ? [term] : [term, written], edits: 0 };
 }
 
 /** What must be there of a text whose last word has a sign, without a dictionary. null: it has no word. */
@@ -58,8 +59,8 @@ export function factorOfEdits(edits: number, term: string, other: string): numbe
 }
 
 /** Tells which terms a term stands for, itself included. */
-export function variantTest({ term, variants: { prefix, edits } }: VariedWords): (other: string) => boolean {
-  if (prefix !== undefined) return (other) => other === term || other.startsWith(prefix);
+export function variantTest({ term, variants: { prefixes, edits } }: VariedWords): (other: string) => boolean {
+  if (prefixes !== undefined) return (other) => other === term || prefixes.some((prefix) => other.startsWith(prefix));
   if (edits === 0) return (other) => other === term;
   const walk = new EditWalk(term, edits);
   return (other) => {

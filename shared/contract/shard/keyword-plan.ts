@@ -23,13 +23,19 @@ export interface KeywordUnit {
    * With factors: it has what more a shard has of these terms, too, each as much as its edits leave of it
    * (word-variants.ts). The most frequent one is in `terms`.
    */
-  more?: { term: string; by: 'prefix' | 1 | 2 };
+  more?: readonly MoreTerms[];
   /** With factors: it has any of these, too. Then it may be without terms. */
   meanings?: readonly KeywordMeaning[];
   /** Whether it counts towards the minimum. */
   isOptional: boolean;
   /** Only items that pass it have the unit; absent: all. */
   filter?: Filter;
+}
+
+/** The terms that begin like one, or are so many edits from it. */
+export interface MoreTerms {
+  term: string;
+  by: 'prefix' | 1 | 2;
 }
 
 /** Another meaning of a unit: all of its terms, as often as the one that is there least. */
@@ -64,7 +70,7 @@ function isUnit(unit: unknown, termCount: number): unit is KeywordUnit {
     (terms.length > 0 || meanings !== undefined) &&
     (meanings === undefined || (factors !== undefined && areMeanings(meanings, termCount))) &&
     (factors === undefined || areFactors(factors, terms.length)) &&
-    (more === undefined || (factors !== undefined && isMore(more))) &&
+    (more === undefined || (factors !== undefined && Array.isArray(more) && more.every(isMore))) &&
     typeof isOptional === 'boolean' &&
     (filter === undefined || filterFromJson(filter) !== undefined)
   );
@@ -89,7 +95,7 @@ function areMeanings(value: unknown, termCount: number): boolean {
   );
 }
 
-function isMore(value: unknown): boolean {
+function isMore(value: unknown): value is MoreTerms {
   const { term, by } = (value ?? {}) as Record<string, unknown>;
   return typeof term === 'string' && (by === 'prefix' || by === 1 || by === 2);
 }

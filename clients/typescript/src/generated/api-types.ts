@@ -1577,7 +1577,7 @@ export interface Operations {
       match?: 'any' | 'all' | {
         at_least: number;
       };
-      /** With "simple", +word must and -word must not be there, for hits of both lists; title:word is looked for in this field of the metadata; word* stands for the words that begin so, word~ (or word~1, word~2) for those that are near; "a phrase" stands together, "its words"~3 with at most 3 others between them; signs go together, and + and - ask for all words that others stand for; a backslash takes the meaning from a sign. Default: "plain". */
+      /** With "simple", +word must and -word must not be there, for hits of both lists; title:word is looked for in this field of the metadata; word* stands for the words that begin so (of a language: whose stems begin so, or like its stem; organiz* misses "organization", whose stem is organ), word~ (or word~1, word~2) for those that are near; "a phrase" stands together, "its words"~3 with at most 3 others between them; signs go together, and + and - ask for all words that others stand for; a backslash takes the meaning from a sign. Default: "plain". */
       query_syntax?: 'plain' | 'simple';
       /** Words that the collection lacks, or nearly so, stand for up to 50 that are so many edits from them; "auto": none up to 3 letters, 1 up to 7, else 2. */
       fuzzy?: 0 | 1 | 2 | 'auto';
@@ -1876,7 +1876,7 @@ export interface Operations {
       match?: 'any' | 'all' | {
         at_least: number;
       };
-      /** With "simple", +word must and -word must not be there, for hits of both lists; title:word is looked for in this field of the metadata; word* stands for the words that begin so, word~ (or word~1, word~2) for those that are near; "a phrase" stands together, "its words"~3 with at most 3 others between them; signs go together, and + and - ask for all words that others stand for; a backslash takes the meaning from a sign. Default: "plain". */
+      /** With "simple", +word must and -word must not be there, for hits of both lists; title:word is looked for in this field of the metadata; word* stands for the words that begin so (of a language: whose stems begin so, or like its stem; organiz* misses "organization", whose stem is organ), word~ (or word~1, word~2) for those that are near; "a phrase" stands together, "its words"~3 with at most 3 others between them; signs go together, and + and - ask for all words that others stand for; a backslash takes the meaning from a sign. Default: "plain". */
       query_syntax?: 'plain' | 'simple';
       /** Words that the collection lacks, or nearly so, stand for up to 50 that are so many edits from them; "auto": none up to 3 letters, 1 up to 7, else 2. */
       fuzzy?: 0 | 1 | 2 | 'auto';
