@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { Bm25KeywordIndex } from '../../node/engine/keyword/bm25-keyword-index';
+import { sumStatistics } from '../../coordinator/service/search/merge';
 import type { SlotScores } from '../../node/engine/slots/slot-scores';
 import { resultOf } from '../../shared/base/time/work-slices';
 import type { KeywordPlan } from '../../shared/contract/shard/keyword-plan';
@@ -35,17 +36,18 @@ class Indexes {
     weights,
     index: new Bm25KeywordIndex({ fields: fieldsOf(weights).filter(({ weight }) => weight > 0) }),
   }));
+  readonly shards = [0, 1, 2].map(() => new Bm25KeywordIndex({ fields: fieldsOf(DECLARED) }));
   readonly texts = new Map<number, string[]>();
 
   change(): void {
     const slot = below(SLOTS);
-    if (this.texts.delete(slot)) for (const one of this.all()) one.remove(slot);
+    if (this.texts.delete(slot)) for (const one of this.all(slot)) one.remove(slot);
     if (below(3) === 0) return;
     // Some are in no document but this, and some hundreds of times in it.
     const long = below(40) === 0 ? Array.from({ length: 300 }, () => 'w0').join(' ') : '';
     const texts = [`${words(5)} ${long}`, `${words(12)} ${below(9) === 0 ? `own${slot}` : ''}`, words(4)];
     this.texts.set(slot, texts);
-    for (const one of this.all()) {
+    for (const one of this.all(slot)) {
       const given = one.fields!.map(({ path, weight }) => ({ text: texts[PATHS.indexOf(path)], weight }));
       one.putAnalysed(slot, resultOf(one.analyse(given)));
     }
@@ -56,8 +58,10 @@ class Indexes {
     const { weights, index: other } = this.others[below(this.others.length)];
     const statistics = this.index.statistics(terms, weights);
     const own = other.statistics(terms);
-    assert.equal(statistics.totalLength, own.totalLength);
-    if (weights.every((weight) => weight > 0)) assert.deepEqual(statistics, own);
+    assert.deepEqual(statistics, own);
+    // And where the items are in several shards.
+    const shards = this.shards.map((shard) => shard.statistics(terms, weights));
+    assert.deepEqual(sumStatistics(shards), own);
     const plans: (KeywordPlan | undefined)[] = [undefined, this.plan(terms.length)];
     for (const plan of plans) {
       const k = [5, SLOTS][below(2)];
@@ -83,8 +87,9 @@ class Indexes {
     return { units, minimum: below(1 + units.length) };
   }
 
-  private all(): Bm25KeywordIndex[] {
-    return [this.index, ...this.others.map(({ index }) => index)];
+  /** Those that have a slot. */
+  private all(slot: number): Bm25KeywordIndex[] {
+    return [this.index, this.shards[slot % 3], ...this.others.map(({ index }) => index)];
   }
 }
 

@@ -151,7 +151,11 @@ export class HybridSearch {
     const whole = await withVariants(draft, statistics, (term, by, counts) =>
       expandedWord({ shards: this.shards, scatter: this.scatter }, collection, { term, by, counts }, call),
     );
-    return { ...plannedKeywords(whole.draft), statistics: whole.statistics, fieldWeights };
+    // What words stand for was counted in all fields.
+    const ofAsked = fieldWeights?.includes(0) === true;
+    const { terms } = whole.draft;
+    const known = ofAsked ? await this.statistics(collection, terms, call, fieldWeights) : whole.statistics;
+    return { ...plannedKeywords(whole.draft), statistics: known, fieldWeights };
   }
 
   private async statistics(

@@ -195,6 +195,7 @@ export class Bm25KeywordIndex implements KeywordIndex {
     if (document === NO_DOCUMENT) return;
     const frequencies = this.dictionary.documentFrequencies;
     this.documents.forEachTerm(document, (term) => {
+      this.weighted?.forEach((view) => view.forgetPosting(term, document));
       if (--frequencies[term] > 0) return;
       this.lists.clear(term);
       this.byField?.clear(term);
@@ -213,21 +214,22 @@ export class Bm25KeywordIndex implements KeywordIndex {
   }
 
   statistics(terms: string[], fieldWeights?: readonly number[]): KeywordStatistics {
-    return {
-      documentCount: this.documents.liveCount,
-      totalLength: this.totalLength(fieldWeights),
-      documentFrequencies: terms.map((text) => {
-        const term = this.dictionary.find(text);
-        return term === undefined ? 0 : this.dictionary.documentFrequencies[term];
-      }),
+    return resultOf(this.statisticsInSteps(terms, fieldWeights));
+  }
+
+  *statisticsInSteps(terms: string[], asked?: readonly number[]): Generator<undefined, KeywordStatistics> {
+    if (asked !== undefined) mustBeOfFields(asked, this.byField?.weights);
+    // Where all fields count, documents and their terms are those of the index.
+    if (asked?.includes(0) !== true) return statisticsOf(this.terms, terms, this.totalLength(asked));
+    const count = function* (this: Bm25KeywordIndex, source: TermSource): Generator<undefined, KeywordStatistics> {
+      return statisticsOf(source, terms, this.totalLength(asked));
     };
+    return yield* this.weighted!.search(asked, terms, count.bind(this));
   }
 
   private totalLength(asked: readonly number[] | undefined): number {
     const { totalLength } = this.documents;
-    if (asked === undefined) return totalLength;
-    mustBeOfFields(asked, this.byField?.weights);
-    return this.byField!.totalOf(totalLength, asked);
+    return asked === undefined ? totalLength : this.byField!.totalOf(totalLength, asked);
   }
 
   hasWords(slot: number, condition: WordsCondition): boolean {
@@ -272,17 +274,18 @@ export class Bm25KeywordIndex implements KeywordIndex {
     statistics: KeywordStatistics,
     options: SteppedSearchOptions,
   ): Generator<undefined, SlotScores> {
-    return this.weighed(options, (terms) => this.searchTerms(terms, texts, statistics, options));
+    return this.weighed(options, texts, (terms) => this.searchTerms(terms, texts, statistics, options));
   }
 
   /** In what has the weights that are asked for. Errors: invalid_parameter for those of other fields. */
   private weighed(
     { fieldWeights }: Pick<SteppedSearchOptions, 'fieldWeights'>,
+    texts: readonly string[],
     run: (terms: TermSource) => Generator<undefined, SlotScores>,
   ): Generator<undefined, SlotScores> {
     if (fieldWeights === undefined) return run(this.terms);
     mustBeOfFields(fieldWeights, this.byField?.weights);
-    return this.weighted!.search(fieldWeights, run);
+    return this.weighted!.search(fieldWeights, texts, run);
   }
 
   private *searchTerms(
@@ -312,7 +315,9 @@ export class Bm25KeywordIndex implements KeywordIndex {
   ): Generator<undefined, SlotScores> {
     const allTermsOf = ({ term, by }: Pick<ExpansionRequest, 'term' | 'by'>): Generator<undefined, Expansions> =>
       this.sortedTerms.find({ term, by, after: '', limit: Infinity });
-    return this.weighed(options, (source) => searchPlan(source, { terms, plan, statistics, allTermsOf }, options));
+    return this.weighed(options, terms, (source) =>
+      searchPlan(source, { terms, plan, statistics, allTermsOf }, options),
+    );
   }
 
   /**
@@ -412,6 +417,14 @@ export class Bm25KeywordIndex implements KeywordIndex {
     this.byField?.beginRewrite(renumbered, this.dictionary.count);
     this.weighted?.forEach((view) => view.reset());
   }
+}
+
+function statisticsOf({ documents, dictionary }: TermSource, terms: string[], totalLength: number): KeywordStatistics {
+  const documentFrequencies = terms.map((text) => {
+    const term = dictionary.find(text);
+    return term === undefined ? 0 : dictionary.documentFrequencies[term];
+  });
+  return { documentCount: documents.liveCount, totalLength, documentFrequencies };
 }
 
 function countTerm(counter: Map<number, number>, term: number): void {

@@ -72,8 +72,13 @@ export interface KeywordIndex {
   discard(text: AnalysedText): void;
   /** Removes a slot; unknown slots are ignored. */
   remove(slot: number): void;
-  /** `fieldWeights`: as in a search. Errors: invalid_parameter where they are not those of its fields. */
+  /**
+   * `fieldWeights`: as in a search; of documents that have terms in the fields that count. Errors: invalid_parameter
+   * where they are not those of its fields.
+   */
   statistics(terms: string[], fieldWeights?: readonly number[]): KeywordStatistics;
+  /** The same in steps of a few milliseconds. */
+  statisticsInSteps(terms: string[], fieldWeights?: readonly number[]): Generator<undefined, KeywordStatistics>;
   /** Whether a slot's text has the words; of a phrase, all of them somewhere. With paths, see word-conditions.ts. */
   hasWords(slot: number, condition: WordsCondition): boolean;
   /**

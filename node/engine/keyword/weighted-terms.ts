@@ -21,15 +21,19 @@ interface OwnTerm {
   takenOfKept: number[];
 }
 
+/** Postings that are weighed, or lengths, in one step: a part of a millisecond. */
+const POSTINGS_PER_STEP = 1 << 15;
+
 /** Postings that are weighed, before they have a place; shared, because nothing has a break while it uses them. */
 let foundDocuments = new Uint32Array(1024);
 let foundFrequencies = new Uint32Array(1024);
 
 /**
  * What searches by other weights of the fields read in the place of an index: its documents with other lengths, and
- * lists with other frequencies of the terms that were asked for. A list is made when a query first looks for the term,
- * in one pass over those of the index, and goes on where these do. So it is searched as they are, with bounds as tight.
- * The index says what else becomes of documents and terms.
+ * lists with other frequencies of the terms that were asked for. A list is made before a query first looks for the
+ * term, in one pass over those of the index, and goes on where these do. So it is searched as they are, with bounds as
+ * tight. A document that has nothing in the fields that count is none here. The index says what else becomes of
+ * documents and terms.
  */
 export class WeightedTerms {
   /** Searches that use it. */
@@ -39,14 +43,16 @@ export class WeightedTerms {
   readonly source: TermSource;
   private readonly documents = new DocumentTable();
   private readonly lists = new PostingLists();
-  /** By the index's number of the term. */
+  /** By the index's number of the term; the one that was asked for last is the last. */
   private readonly known = new Map<number, OwnTerm>();
-  /** By own number: 1 where there are postings. */
-  private arePostings: Uint32Array<ArrayBuffer> = new Uint32Array(0);
+  /** By own number: the live documents that have it in a field that counts. */
+  private frequencies: Uint32Array<ArrayBuffer> = new Uint32Array(0);
   private readonly freeNumbers: number[] = [];
   private numberCount = 0;
   /** Documents whose length is known. */
   private lengthCount = 0;
+  /** Those of them that are live and have terms. */
+  private liveCount = 0;
 
   constructor(
     private readonly index: IndexedFields,
@@ -55,13 +61,13 @@ export class WeightedTerms {
     changes: Pick<TermSource, 'numbering' | 'revision'>,
   ) {
     const find = (text: string) => this.find(text);
-    const arePostings = () => this.arePostings;
+    const frequencies = () => this.frequencies;
     this.source = {
       documents: this.documents,
       dictionary: {
         find,
         get documentFrequencies() {
-          return arePostings();
+          return frequencies();
         },
       },
       lists: this.lists,
@@ -71,19 +77,45 @@ export class WeightedTerms {
     this.follow();
   }
 
+  /** Makes lists of terms ready for a search, in steps: then it makes only what has come since. */
+  *prepare(texts: readonly string[]): Generator<undefined, void> {
+    const { dictionary } = this.index;
+    for (const text of texts) {
+      const term = dictionary.find(text);
+      const own = term === undefined ? undefined : this.known.get(term);
+      if (own === undefined) continue;
+      this.known.delete(term!);
+      this.known.set(term!, own);
+    }
+    while (!this.isDropped && this.takeSome(texts)) yield;
+  }
+
   /** The index has changed. */
   follow(): void {
-    const { documents, fields } = this.index;
-    documents.showIn(this.documents);
-    const { count, lengths } = documents;
-    const own = (this.documents.lengths = grownUint32(this.documents.lengths, count));
-    for (let document = this.lengthCount; document < count; document++)
-      own[document] = lengths[document] === 0 ? 0 : fields.lengthOf(document, lengths[document], this.asked);
-    this.lengthCount = count;
+    this.index.documents.showIn(this.documents);
+    // The first lengths are taken in steps.
+    if (this.lengthCount > 0) this.takeLengths(POSTINGS_PER_STEP);
+    this.documents.liveCount = this.liveCount;
+  }
+
+  /** A document that has the term in some field is about to go. */
+  forgetPosting(term: number, document: number): void {
+    const own = this.known.get(term);
+    if (own === undefined) return;
+    const { documents, start, end } = this.lists.view(own.number);
+    let low = start;
+    let high = end;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (documents[middle] < document) low = middle + 1;
+      else high = middle;
+    }
+    if (low < end && documents[low] === document) this.frequencies[own.number] -= 1;
   }
 
   /** A document is gone. */
   forgetDocument(document: number): void {
+    if (document < this.lengthCount && this.documents.lengths[document] > 0) this.liveCount -= 1;
     this.documents.lengths[document] = 0;
     this.lists.forgetDocument(document);
   }
@@ -93,7 +125,7 @@ export class WeightedTerms {
     const own = this.known.get(term);
     if (own === undefined) return;
     this.lists.clear(own.number);
-    this.arePostings[own.number] = 0;
+    this.frequencies[own.number] = 0;
     this.freeNumbers.push(own.number);
     this.known.delete(term);
   }
@@ -102,7 +134,16 @@ export class WeightedTerms {
   reset(): void {
     for (const term of [...this.known.keys()]) this.forgetTerm(term);
     this.lengthCount = 0;
+    this.liveCount = 0;
     this.follow();
+  }
+
+  /** Drops the lists that were not asked for the longest, until it has so many bytes, or none is left. */
+  shrink(bytes: number): void {
+    for (const term of [...this.known.keys()]) {
+      if (this.memoryBytes <= bytes) return;
+      this.forgetTerm(term);
+    }
   }
 
   get memoryBytes(): number {
@@ -110,31 +151,68 @@ export class WeightedTerms {
   }
 
   private find(text: string): number | undefined {
-    const { dictionary, fields } = this.index;
+    const { dictionary } = this.index;
     const term = dictionary.find(text);
     if (term === undefined || dictionary.documentFrequencies[term] === 0) return undefined;
+    this.takeLengths(Infinity);
+    const own = this.ownOf(term);
+    this.extend(term, own, Infinity);
+    return own.number;
+  }
+
+  /** Takes over some of what is missing; whether more may be. */
+  private takeSome(texts: readonly string[]): boolean {
+    const { dictionary } = this.index;
+    let left = POSTINGS_PER_STEP - this.takeLengths(POSTINGS_PER_STEP);
+    for (const text of texts) {
+      if (left <= 0) return true;
+      const term = dictionary.find(text);
+      if (term !== undefined && dictionary.documentFrequencies[term] > 0)
+        left -= this.extend(term, this.ownOf(term), left);
+    }
+    return left <= 0;
+  }
+
+  /** Of so many documents at most; answers of how many. */
+  private takeLengths(most: number): number {
+    const { documents, fields } = this.index;
+    const { count, lengths } = documents;
+    const first = this.lengthCount;
+    const end = Math.min(count, first + most);
+    if (first === end) return 0;
+    const own = (this.documents.lengths = grownUint32(this.documents.lengths, count));
+    for (let document = first; document < end; document++) {
+      own[document] = lengths[document] === 0 ? 0 : fields.lengthOf(document, lengths[document], this.asked);
+      if (own[document] > 0) this.liveCount += 1;
+    }
+    this.lengthCount = end;
+    this.documents.liveCount = this.liveCount;
+    return end - first;
+  }
+
+  private ownOf(term: number): OwnTerm {
     let own = this.known.get(term);
     if (own === undefined) {
-      own = { number: this.freeNumber(), taken: 0, takenOfKept: fields.kept.map(() => 0) };
+      own = { number: this.freeNumber(), taken: 0, takenOfKept: this.index.fields.kept.map(() => 0) };
       this.known.set(term, own);
     }
-    this.extend(term, own);
-    return own.number;
+    return own;
   }
 
   private freeNumber(): number {
     const number = this.freeNumbers.pop() ?? this.numberCount++;
     this.lists.reserve(number + 1);
-    this.arePostings = grownUint32(this.arePostings, number + 1);
+    this.frequencies = grownUint32(this.frequencies, number + 1);
     return number;
   }
 
-  /** Takes over the postings that the index has more than are known. */
-  private extend(term: number, own: OwnTerm): void {
+  /** Takes over postings that the index has more than are known, at most so many; answers how many it looked at. */
+  private extend(term: number, own: OwnTerm, most: number): number {
     const { documents, lists, dictionary, fields } = this.index;
-    const { documents: listed, frequencies, start, end } = lists.view(term);
+    const { documents: listed, frequencies, start, end: all } = lists.view(term);
     const first = start + own.taken;
-    if (first === end) return;
+    const end = Math.min(all, first + most);
+    if (first === end) return 0;
     const { lengths } = this.documents;
     const kept = fields.kept.map((field, i) => {
       fields.lists[i].reserve(dictionary.count);
@@ -173,12 +251,13 @@ export class WeightedTerms {
       foundFrequencies[count++] = weighed;
     }
     own.taken = end - start;
-    if (count === 0) return;
-    if (this.arePostings[own.number] === 0) this.fill(own.number, count, lengths);
+    if (count === 0) return end - first;
+    if (this.lists.length(own.number) === 0) this.fill(own.number, count, lengths);
     else
       for (let i = 0; i < count; i++)
         this.lists.append(own.number, foundDocuments[i], foundFrequencies[i], lengths[foundDocuments[i]]);
-    this.arePostings[own.number] = 1;
+    this.frequencies[own.number] += count;
+    return end - first;
   }
 
   /** Makes a list of what was found. */

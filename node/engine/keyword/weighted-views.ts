@@ -4,8 +4,8 @@ import { type IndexedFields, WeightedTerms } from './weighted-terms';
 
 /** So many choices of weights are remembered that nobody is searching by. */
 const VIEWS_MAX = 4;
-/** One that has become larger is not. */
-const VIEW_BYTES_MAX = 64 * 1024 * 1024;
+/** Of all of them together. */
+const BYTES_MAX = 64 * 1024 * 1024;
 
 /** The weights that an index was lately searched by, other than its own. */
 export class WeightedViews {
@@ -15,17 +15,21 @@ export class WeightedViews {
   constructor(
     private readonly index: IndexedFields,
     private readonly changes: Pick<TermSource, 'numbering' | 'revision'>,
+    private readonly bytesMax = BYTES_MAX,
   ) {}
 
-  /** Searches by these weights, one for each field. */
+  /** Searches for terms by these weights, one for each field. */
   *search<Found>(
     asked: readonly number[],
+    terms: readonly string[],
     run: (source: TermSource) => Generator<undefined, Found>,
   ): Generator<undefined, Found> {
     for (;;) {
       const view = this.view(asked);
       view.users += 1;
       try {
+        yield* view.prepare(terms);
+        if (view.isDropped) continue;
         const found = yield* run(view.source);
         if (!view.isDropped) return found;
       } finally {
@@ -59,12 +63,18 @@ export class WeightedViews {
     return view;
   }
 
+  /** Those that were not used the longest go first; of the last one, its lists. */
   private trim(): void {
-    for (const [key, view] of this.views)
-      if (view.users === 0 && (this.views.size > VIEWS_MAX || view.memoryBytes > VIEW_BYTES_MAX)) {
-        view.isDropped = true;
-        this.views.delete(key);
-      }
+    for (const [key, view] of this.views) {
+      const excess = this.memoryBytes - this.bytesMax;
+      if (this.views.size <= VIEWS_MAX && excess <= 0) return;
+      if (view.users > 0) continue;
+      const isLast = view === [...this.views.values()].at(-1);
+      if (isLast && this.views.size <= VIEWS_MAX) view.shrink(Math.max(0, view.memoryBytes - excess));
+      if (isLast && this.memoryBytes <= this.bytesMax) return;
+      view.isDropped = true;
+      this.views.delete(key);
+    }
   }
 }
 

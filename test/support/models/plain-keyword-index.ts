@@ -87,6 +87,11 @@ export class PlainKeywordIndex implements KeywordIndex {
     };
   }
 
+  *statisticsInSteps(terms: string[]): Generator<undefined, KeywordStatistics> {
+    yield;
+    return this.statistics(terms);
+  }
+
   hasWords(slot: number, { query, match }: WordsCondition): boolean {
     const terms = this.documents.get(slot) ?? [];
     const wanted = this.analyser.termsToFind(query);

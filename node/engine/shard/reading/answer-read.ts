@@ -7,13 +7,14 @@ import type {
   ShardTransfer,
 } from '../../../../shared/contract/shard/shard-read';
 import { QuiverError } from '../../../../shared/base/errors/quiver-error';
+import { inSlices } from '../../../../shared/base/time/work-slices';
 import type { Filter } from '../../../../shared/contract/filter/filter';
 import type { RecordStore } from '../../records/record-store';
 import type { ShardBackups } from '../backup/shard-backups';
 import type { SlotAllocator } from '../../directory/slot-allocator';
 import type { ShardIndexes } from '../shard-indexes';
 import type { ShardItems } from './shard-items';
-import { termsFor } from './keyword-expansions';
+import { keepTerms, termsFor } from './keyword-expansions';
 import { orderedPlaces } from './ordered-places';
 import { aggregatesOf } from './shard-aggregates';
 import { fieldFacts } from './shard-fields';
@@ -48,7 +49,11 @@ const ANSWERS: {
   search: ({ search }, request) => search.search(request),
   score: ({ search }, request) => search.score(request),
   keywordSearch: ({ search }, request) => search.keywordSearch(request),
-  keywordStatistics: ({ indexes }, { terms, fieldWeights }) => indexes.keywords.statistics(terms, fieldWeights),
+  keywordStatistics: ({ indexes: { keywords } }, { terms, fieldWeights }) => {
+    if (fieldWeights?.includes(0) !== true) return keywords.statistics(terms, fieldWeights);
+    keepTerms(keywords);
+    return inSlices(keywords.statisticsInSteps(terms, fieldWeights));
+  },
   keywordExpansions: ({ indexes }, request) => termsFor(indexes.keywords, request),
   fetch: ({ items }, request) => items.fetch(request),
   scan: ({ items }, request) => items.scan(request),

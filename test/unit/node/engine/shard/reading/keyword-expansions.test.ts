@@ -24,6 +24,9 @@ test('what a search by other weights made is let go some time later, and what an
     expect(drop).not.toHaveBeenCalled();
     (ends()[0][0] as () => void)();
     expect(drop).toHaveBeenCalledTimes(1);
+    // Statistics of some fields alone need lists, too.
+    await search({ fieldWeights: [1, 0] });
+    expect(ends()).toHaveLength(3);
   } finally {
     clock.mockRestore();
     drop.mockRestore();
