@@ -31,8 +31,8 @@ export interface Query {
 }
 
 export type Source =
-  /** The nearest to a vector. */
-  | { type: 'nearest'; to: VectorSource }
+  /** The nearest to a vector. Weights of fields change nothing, and are checked as where there are keywords. */
+  | { type: 'nearest'; to: VectorSource; fieldWeights?: KeywordQuery['fieldWeights'] }
   /** The nearest to the vector of a stored item, without the item itself. */
   | { type: 'like'; externalId: string }
   /**

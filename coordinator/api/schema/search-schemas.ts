@@ -216,7 +216,7 @@ export function queryBody(limits: HttpLimits) {
         });
       const source = (): Source =>
         alpha === 1
-          ? { type: 'nearest', to: { text: asked.source.text } }
+          ? { type: 'nearest', to: { text: asked.source.text }, fieldWeights: body.field_weights }
           : { type: 'fused', ...asked.source, vector: undefined, alpha };
       const search = request(source, { k, offset }, body, context, 'top_k');
       search.query.filter = bothFilters(search.query.filter, asked.filter);

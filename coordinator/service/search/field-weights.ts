@@ -8,7 +8,7 @@ import type { KeywordQuery } from '../keyword-query';
  */
 export function fieldWeightsOf(
   { name, keywordFields: fields }: { name: string; keywordFields?: KeywordFields | undefined },
-  keywords: KeywordQuery | undefined,
+  keywords: Pick<KeywordQuery, 'fieldWeights'> | undefined,
 ): number[] | undefined {
   const asked = keywords?.fieldWeights;
   if (asked === undefined) return undefined;

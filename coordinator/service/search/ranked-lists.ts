@@ -19,6 +19,7 @@ import type { ShardSets } from '../routing/shard-sets';
 import type { Output, Page, SearchRequest, Source } from '../search-request';
 import type { FoundGroup, ScoredHit } from '../service';
 import { fusionDepth } from './fusion';
+import { fieldWeightsOf } from './field-weights';
 import { HybridSearch } from './hybrid-search';
 import { bytesOfHits, contentBound, contentBytesOf, HIT_BYTES, hitBytesMax } from './later-hits';
 import { mergeHits } from './merge';
@@ -107,7 +108,7 @@ export class RankedLists {
 
   /**
    * `vector`: what the source names, or its text or item has; null: none is needed. Answers at once what no shard has
-   * to be waited for.
+   * to be waited for. Errors: invalid_parameter for weights of fields that the collection does not have.
    */
   rank(
     collection: CollectionRecord,
@@ -119,6 +120,7 @@ export class RankedLists {
     const { source } = request.query;
     switch (source.type) {
       case 'nearest':
+        fieldWeightsOf(collection, source);
         return this.nearest(collection, vector!, request, options, call);
       case 'like':
         return this.others(collection, vector!, request, source.externalId, options, call);

@@ -288,6 +288,8 @@ export function languagesSuite(context: SuiteContext): void {
             }),
           ).results.map(({ external_id: id, keyword_score: score }: any) => [id, score]);
         expect(await scores(name, { field_weights: { title: 1, text: 5 } })).toEqual(await scores(other, {}));
+        const titles = await filled({ shards, keyword_fields: [{ path: 'title', weight: 5 }] });
+        expect(await scores(name, { field_weights: { text: 0 } })).toEqual(await scores(titles, {}));
         const refused = async (weights: unknown, code: number): Promise<string> =>
           errorOf(
             await context.api.post(`/v1/collections/${name}/hybrid_search`, {
@@ -301,6 +303,10 @@ export function languagesSuite(context: SuiteContext): void {
           `field_weights has "more", and the keyword_fields of collection "${name}" are title, text`,
         );
         expect(await refused({ title: 0, text: 0 }, 400)).toBe('field_weights must leave a field that counts');
+        for (const more of [{}, { alpha: 0.5 }, { mode: 'keyword' }]) {
+          const body = { collection_name: name, query: 'river', field_weights: { more: 2 }, ...more };
+          expect(errorOf(await context.api.post('/v1/query', body), 400)).toContain('field_weights has "more"');
+        }
         for (const value of [{ title: -1 }, { title: 21 }, { title: 1.5 }, { title: 'a' }, ['title'], 'title'])
           expect(await refused(value, 422)).toContain('field_weights');
       }
