@@ -221,10 +221,8 @@ export class Bm25KeywordIndex implements KeywordIndex {
     if (asked !== undefined) mustBeOfFields(asked, this.byField?.weights);
     // Where all fields count, documents and their terms are those of the index.
     if (asked?.includes(0) !== true) return statisticsOf(this.terms, terms, this.totalLength(asked));
-    const count = function* (this: Bm25KeywordIndex, source: TermSource): Generator<undefined, KeywordStatistics> {
-      return statisticsOf(source, terms, this.totalLength(asked));
-    };
-    return yield* this.weighted!.search(asked, terms, count.bind(this));
+    const totalLength = (): number => this.totalLength(asked);
+    return yield* this.weighted!.search(asked, terms, (source) => countedIn(source, terms, totalLength));
   }
 
   private totalLength(asked: readonly number[] | undefined): number {
@@ -425,6 +423,16 @@ function statisticsOf({ documents, dictionary }: TermSource, terms: string[], to
     return term === undefined ? 0 : dictionary.documentFrequencies[term];
   });
   return { documentCount: documents.liveCount, totalLength, documentFrequencies };
+}
+
+/** What comes in the break is taken over by the count. */
+function* countedIn(
+  source: TermSource,
+  terms: string[],
+  totalLength: () => number,
+): Generator<undefined, KeywordStatistics> {
+  yield;
+  return statisticsOf(source, terms, totalLength());
 }
 
 function countTerm(counter: Map<number, number>, term: number): void {

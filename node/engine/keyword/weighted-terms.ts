@@ -151,10 +151,10 @@ export class WeightedTerms {
   }
 
   private find(text: string): number | undefined {
+    this.takeLengths(Infinity);
     const { dictionary } = this.index;
     const term = dictionary.find(text);
     if (term === undefined || dictionary.documentFrequencies[term] === 0) return undefined;
-    this.takeLengths(Infinity);
     const own = this.ownOf(term);
     this.extend(term, own, Infinity);
     return own.number;

@@ -35,10 +35,11 @@ function viewsOf(index: Bm25KeywordIndex, bytesMax?: number): WeightedViews {
 function breaksOf(views: WeightedViews, asked: number[], terms: string[]): number {
   let breaks = 0;
   const steps = views.search(asked, terms, function* ({ dictionary }) {
+    yield;
     return terms.map((term) => dictionary.find(term));
   });
   while (!steps.next().done) breaks += 1;
-  return breaks;
+  return breaks - 1;
 }
 
 function* repeated(count: number): Generator<[string, string]> {
