@@ -179,7 +179,7 @@ export class Bm25KeywordIndex implements KeywordIndex {
       this.dictionary.documentFrequencies[term]++;
       this.dictionary.unpin(term);
     }
-    if (fields !== undefined) this.byField?.add(document, fields, this.dictionary.count);
+    if (fields !== undefined) this.byField?.add(document, fields);
     this.maintain();
   }
 
@@ -412,7 +412,7 @@ export class Bm25KeywordIndex implements KeywordIndex {
     this.numbering += 1;
     const renumbered = this.documents.renumber();
     this.lists.beginRewrite(renumbered, this.dictionary.count);
-    this.byField?.beginRewrite(renumbered, this.dictionary.count);
+    this.byField?.beginRewrite(renumbered);
     this.weighted?.forEach((view) => view.reset());
   }
 }

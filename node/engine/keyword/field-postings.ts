@@ -1,7 +1,7 @@
 import type { KeywordFields } from '../../../shared/contract/shard/keyword-fields';
 import { TEXT_FIELD } from '../../../shared/contract/shard/keyword-fields';
+import { FieldLists } from './field-lists';
 import { grownUint32 } from './growable';
-import { PostingLists } from './posting-lists';
 
 /** What a text has in one field. */
 export interface FieldText {
@@ -24,7 +24,7 @@ export class FieldPostings {
   /** The others. */
   readonly kept: readonly number[];
   /** By kept field. */
-  readonly lists: readonly PostingLists[];
+  readonly lists: readonly FieldLists[];
   /** By kept field and document: its terms there. */
   readonly lengths: Uint32Array<ArrayBuffer>[];
   /** By kept field: the same of all live documents. */
@@ -35,7 +35,7 @@ export class FieldPostings {
     this.weights = fields.map(({ weight }) => weight);
     this.rest = text < 0 ? fields.length - 1 : text;
     this.kept = [...fields.keys()].filter((field) => field !== this.rest);
-    this.lists = this.kept.map(() => new PostingLists());
+    this.lists = this.kept.map(() => new FieldLists());
     this.lengths = this.kept.map(() => new Uint32Array(0));
     this.totals = this.kept.map(() => 0);
   }
@@ -45,13 +45,12 @@ export class FieldPostings {
     return this.kept.map(() => new Map<number, number>());
   }
 
-  /** `texts`: of the kept fields; `termCount`: of the index. */
-  add(document: number, texts: readonly FieldText[], termCount: number): void {
+  /** `texts`: of the kept fields. */
+  add(document: number, texts: readonly FieldText[]): void {
     for (const [i, { length, frequencies }] of texts.entries()) {
       const lists = this.lists[i];
       this.setLength(i, document, length);
       if (length === 0) continue;
-      lists.reserve(termCount);
       for (const [term, frequency] of frequencies) lists.append(term, document, frequency, length);
     }
   }
@@ -75,10 +74,9 @@ export class FieldPostings {
   }
 
   /** As PostingLists. */
-  beginRewrite(renumbered: Uint32Array, termCount: number): void {
+  beginRewrite(renumbered: Uint32Array): void {
     for (const [i, lists] of this.lists.entries()) {
-      lists.reserve(termCount);
-      lists.beginRewrite(renumbered, termCount);
+      lists.beginRewrite(renumbered);
       const lengths = this.lengths[i];
       const count = Math.min(renumbered.length, lengths.length);
       // Numbers only fall.

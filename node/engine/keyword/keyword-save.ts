@@ -60,10 +60,7 @@ export function* writeKeywordSave(analyser: TermOrigin, tables: KeywordTables): 
     if (!writePostings(writer, text, term, saved, lists)) continue;
     termCount++;
     if (fields === null) continue;
-    for (const own of fields.lists) {
-      own.reserve(term + 1);
-      writeList(writer, term, saved, own);
-    }
+    for (const own of fields.lists) writeList(writer, term, saved, own);
   }
   writer.text('');
   writer.varint(termCount);
@@ -94,7 +91,12 @@ function savedCountOf({ documents, start, end }: PostingView, saved: Uint32Array
   return count;
 }
 
-function writeList(writer: VarintWriter, term: number, saved: Uint32Array, lists: PostingLists): void {
+function writeList(
+  writer: VarintWriter,
+  term: number,
+  saved: Uint32Array,
+  lists: Pick<PostingLists, 'view' | 'longFrequency'>,
+): void {
   const view = lists.view(term);
   const { documents, frequencies, start, end } = view;
   writer.varint(savedCountOf(view, saved));
@@ -168,9 +170,9 @@ function* readTerms(reader: VarintReader, table: SavedDocuments, tables: Keyword
     const fields = keptFields(tables);
     if (fields !== null) {
       for (const own of fields.lists) {
-        own.reserve(term + 1);
         const ownCount = reader.bounded(count, 'more postings in a field than in all');
-        if (ownCount > 0) readPostings(reader, { term, count: ownCount, lists: own }, { ...table, termCounts: null });
+        if (ownCount > 0)
+          readPostings(reader, { ...own.toFill(term), count: ownCount }, { ...table, termCounts: null });
       }
     }
     yield;

@@ -208,14 +208,13 @@ export class WeightedTerms {
 
   /** Takes over postings that the index has more than are known, at most so many; answers how many it looked at. */
   private extend(term: number, own: OwnTerm, most: number): number {
-    const { documents, lists, dictionary, fields } = this.index;
+    const { documents, lists, fields } = this.index;
     const { documents: listed, frequencies, start, end: all } = lists.view(term);
     const first = start + own.taken;
     const end = Math.min(all, first + most);
     if (first === end) return 0;
     const { lengths } = this.documents;
     const kept = fields.kept.map((field, i) => {
-      fields.lists[i].reserve(dictionary.count);
       return {
         ...fields.lists[i].view(term),
         lists: fields.lists[i],

@@ -64,6 +64,29 @@ test('a field without weight counts neither documents nor their terms', () => {
   });
 });
 
+test('a field costs memory for the terms that it has', () => {
+  const paths = Array.from({ length: 20 }, (_, i) => ({ path: i === 0 ? 'text' : `more.${i}`, weight: 1 }));
+  const memoryOf = (fields: typeof paths): number => {
+    const index = new Bm25KeywordIndex({ fields });
+    for (let slot = 0; slot < 5_000; slot += 1)
+      index.putAnalysed(
+        slot,
+        resultOf(index.analyse(fields.map((_, i) => ({ text: i === 0 ? `own${slot}` : '', weight: 1 })))),
+      );
+    const loaded = Bm25KeywordIndex.load(Buffer.concat([...index.save()]), { fields });
+    expect(
+      loaded.statistics(
+        ['own7'],
+        fields.map((_, i) => (i === 0 ? 2 : 0)),
+      ).documentFrequencies,
+    ).toEqual([1]);
+    return Math.max(index.memoryBytes, loaded.memoryBytes);
+  };
+  const many = memoryOf(paths);
+  // The lengths, and what a list of nothing has.
+  expect(many - memoryOf(paths.slice(0, 2))).toBeLessThan(18 * (4 * 8_192 + 2_048));
+});
+
 test('lists are made with breaks before a search; then only what has come since is missing', () => {
   const index = indexOf(repeated(100_000));
   const views = viewsOf(index);
