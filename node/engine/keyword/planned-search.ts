@@ -93,7 +93,7 @@ function searchedUnits(
   return units
     .map((unit, order) => ({
       order,
-      terms: () => termsOf(dictionary, terms, unit),
+      terms: termsNow(dictionary, terms, unit),
       meanings: (unit.meanings ?? []).map(({ terms: own }, i) => ({
         terms: () =>
           numbersOf(
@@ -132,11 +132,32 @@ function numbersOf(dictionary: FoundTerms, texts: readonly string[]): number[] |
   return numbers;
 }
 
+/** The terms of a unit at each call. */
+function termsNow(dictionary: FoundTerms, texts: readonly string[], unit: KeywordUnit): () => UnitTerm[] {
+  const find = (text: string): number | undefined => dictionary.find(text);
+  if (unit.more === undefined) return () => termsOf(dictionary, texts, unit, find);
+  /** By place in the unit: very many take long to find, and most keep their numbers. */
+  const numbers: number[] = [];
+  return () =>
+    termsOf(dictionary, texts, unit, (text, i) => {
+      const known = numbers[i];
+      if (known !== undefined && dictionary.text?.(known) === text) return known;
+      const found = find(text);
+      if (found !== undefined) numbers[i] = found;
+      return found;
+    });
+}
+
 /** The terms that have documents; none where all are needed and one has none. */
-function termsOf(dictionary: FoundTerms, texts: readonly string[], unit: KeywordUnit): UnitTerm[] {
+function termsOf(
+  dictionary: FoundTerms,
+  texts: readonly string[],
+  unit: KeywordUnit,
+  find: (text: string, i: number) => number | undefined,
+): UnitTerm[] {
   const found: UnitTerm[] = [];
   for (const [i, place] of unit.terms.entries()) {
-    const term = dictionary.find(texts[place]);
+    const term = find(texts[place], i);
     // A term of a text that is not put yet has a number but no document.
     if (term !== undefined && dictionary.documentFrequencies[term] > 0)
       found.push({ term, factor: unit.factors?.[i] ?? 1 });

@@ -7,8 +7,8 @@ import type { TermDictionary } from './term-dictionary';
 /** Whether one of some terms is enough. */
 export type TermMatch = 'any' | 'all';
 
-/** Numbers of terms, and whether there are documents. */
-export type FoundTerms = Pick<TermDictionary, 'find' | 'documentFrequencies'>;
+/** Numbers of terms, and whether there are documents. Without `text`, a term has to be found each time. */
+export type FoundTerms = Pick<TermDictionary, 'find' | 'documentFrequencies'> & Partial<Pick<TermDictionary, 'text'>>;
 
 /** What is looked through. It may change between two steps. */
 export interface TermSource {
