@@ -20,6 +20,17 @@ interface PlannedSearch {
   allTermsOf: (request: MoreTerms) => Generator<undefined, { terms: string[] }>;
 }
 
+/** What more terms are found in one step: a few milliseconds. */
+const FOUND_PER_STEP = 1 << 13;
+
+/** With what more there is. */
+interface WholeSearch extends PlannedSearch {
+  /** So many terms are those that were asked for. */
+  listed: number;
+  /** Numbers that terms had, by unit and place in it: finding very many takes long, and most keep theirs. */
+  numbers: Map<KeywordUnit, number[]>;
+}
+
 /** See KeywordIndex.searchPlanInSteps. */
 export function* searchPlan(
   source: TermSource,
@@ -29,7 +40,7 @@ export function* searchPlan(
   const { documents, dictionary } = source;
   const { minimum } = asked.plan;
   const norm = lengthNorm(asked.statistics);
-  const units = searchedUnits(dictionary, yield* withMore(asked), { unitSlots, meaningSlots });
+  const units = searchedUnits(dictionary, yield* withMore(asked, dictionary), { unitSlots, meaningSlots });
   const wish = { k, allowed, nameOf: (document: number): string => nameOf(documents.slots[document]) };
   const found = yield* isSum(asked.plan, unitSlots)
     ? searchPostings({ ...source, norm, parts: () => partsOf(units) }, wish)
@@ -38,9 +49,10 @@ export function* searchPlan(
 }
 
 /** With the terms that units have more of, behind the others; nothing is known of how frequent these are. */
-function* withMore(asked: PlannedSearch): Generator<undefined, PlannedSearch & { listed: number }> {
+function* withMore(asked: PlannedSearch, dictionary: FoundTerms): Generator<undefined, WholeSearch> {
   const listed = asked.terms.length;
-  if (asked.plan.units.every(({ more }) => more === undefined)) return { ...asked, listed };
+  const numbers = new Map<KeywordUnit, number[]>();
+  if (asked.plan.units.every(({ more }) => more === undefined)) return { ...asked, listed, numbers };
   const terms = [...asked.terms];
   const units: KeywordUnit[] = [];
   for (const unit of asked.plan.units) {
@@ -52,6 +64,7 @@ function* withMore(asked: PlannedSearch): Generator<undefined, PlannedSearch & {
     const own = new Set(unit.terms.map((place) => terms[place]));
     const places = [...unit.terms];
     const factors = [...unit.factors!];
+    const known = new Array<number>(places.length).fill(-1);
     for (const request of more) {
       const walk = request.by === 'prefix' ? null : new EditWalk(request.term, request.by);
       for (const term of (yield* asked.allTermsOf(request)).terms) {
@@ -59,11 +72,16 @@ function* withMore(asked: PlannedSearch): Generator<undefined, PlannedSearch & {
         if (own.has(term) || factor <= 0) continue;
         places.push(terms.push(term) - 1);
         factors.push(factor);
+        // Where a text is not known of a number, it would be of no use.
+        known.push((dictionary.text && dictionary.find(term)) ?? -1);
+        if (places.length % FOUND_PER_STEP === 0) yield;
       }
     }
-    units.push({ ...unit, terms: places, factors });
+    const whole = { ...unit, terms: places, factors };
+    units.push(whole);
+    numbers.set(whole, known);
   }
-  return { ...asked, terms, plan: { ...asked.plan, units }, listed };
+  return { ...asked, terms, plan: { ...asked.plan, units }, listed, numbers };
 }
 
 /** Whether any unit is enough, and units are what single lists have, or several of which any is enough. */
@@ -87,13 +105,13 @@ function partsOf(units: readonly SearchedUnit[]): SearchedPart[] {
 /** In the same order in every shard, which is that of a search without a plan where each term is a unit. */
 function searchedUnits(
   dictionary: FoundTerms,
-  { terms, plan: { units }, statistics, listed }: PlannedSearch & { listed: number },
+  { terms, plan: { units }, statistics, listed, numbers }: WholeSearch,
   { unitSlots, meaningSlots }: Required<Pick<PlannedSearchOptions, 'unitSlots' | 'meaningSlots'>>,
 ): SearchedUnit[] {
   return units
     .map((unit, order) => ({
       order,
-      terms: termsNow(dictionary, terms, unit),
+      terms: termsNow(dictionary, terms, unit, numbers.get(unit)),
       meanings: (unit.meanings ?? []).map(({ terms: own }, i) => ({
         terms: () =>
           numbersOf(
@@ -133,15 +151,18 @@ function numbersOf(dictionary: FoundTerms, texts: readonly string[]): number[] |
 }
 
 /** The terms of a unit at each call. */
-function termsNow(dictionary: FoundTerms, texts: readonly string[], unit: KeywordUnit): () => UnitTerm[] {
+function termsNow(
+  dictionary: FoundTerms,
+  texts: readonly string[],
+  unit: KeywordUnit,
+  numbers?: number[],
+): () => UnitTerm[] {
   const find = (text: string): number | undefined => dictionary.find(text);
-  if (unit.more === undefined) return () => termsOf(dictionary, texts, unit, find);
-  /** By place in the unit: very many take long to find, and most keep their numbers. */
-  const numbers: number[] = [];
+  if (numbers === undefined) return () => termsOf(dictionary, texts, unit, find);
   return () =>
     termsOf(dictionary, texts, unit, (text, i) => {
       const known = numbers[i];
-      if (known !== undefined && dictionary.text?.(known) === text) return known;
+      if (dictionary.text?.(known) === text) return known;
       const found = find(text);
       if (found !== undefined) numbers[i] = found;
       return found;

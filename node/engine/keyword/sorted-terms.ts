@@ -46,7 +46,12 @@ export class SortedTerms {
       (term) => term > after && (last === null || term < last) && fits(term) && this.frequencyOf(term) > 0,
     );
     const terms = added.length === 0 ? found : [...new Set([...found, ...added])].sort(byCodeUnits).slice(0, limit);
-    return { terms, frequencies: terms.map(this.frequencyOf) };
+    const frequencies: number[] = [];
+    for (let i = 0; i < terms.length; i++) {
+      if (i % LOOKED_AT_PER_STEP === LOOKED_AT_PER_STEP - 1) yield;
+      frequencies.push(this.frequencyOf(terms[i]));
+    }
+    return { terms, frequencies };
   }
 
   private readonly frequencyOf = (text: string): number => {

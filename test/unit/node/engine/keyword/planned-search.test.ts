@@ -36,3 +36,24 @@ test('words that a unit has more of are found once, though each break has a writ
   while (!last.done) last = after.next();
   expect(last.value.slots.length).toBe(documentCount - steps);
 });
+
+test('very many words that a unit has more of are found in steps', () => {
+  const index = new Bm25KeywordIndex();
+  for (let i = 0; i < 60_000; i++) index.put(i, `pump${i}`);
+  const units = [{ terms: [0], factors: [1], more: [{ term: 'pump', by: 'prefix' as const }], isOptional: false }];
+  const statistics = { documentCount: 60_000, totalLength: 60_000, documentFrequencies: [1] };
+  const find = jest.spyOn(TermDictionary.prototype, 'find');
+  const options = { k: 60_000, allowed: () => null, unitSlots: () => null };
+  const search = index.searchPlanInSteps(['pump1'], { units, minimum: 0 }, statistics, options);
+  let most = 0;
+  let step = search.next();
+  for (let before = 0; ; step = search.next()) {
+    const calls = find.mock.calls.length;
+    most = Math.max(most, calls - before);
+    before = calls;
+    if (step.done) break;
+  }
+  find.mockRestore();
+  expect(step.value.slots.length).toBe(60_000);
+  expect(most).toBeLessThan(30_000);
+});
