@@ -103,37 +103,46 @@ export class ReshardRequests {
 
   /**
    * Has the items copied into as many shards, whose keyword index is of other fields; these take over once they are
-   * whole. Answers the job; null where the collection has these fields already: then nothing is done. `outcomeOf`: what
-   * is kept for a repetition. Errors: as `begin`.
+   * whole. One that is under way to the same fields is the one that was asked for: a repetition answers the same job.
+   * Answers what is stored, at which revision, and the job; null where the collection has these fields already: then
+   * nothing is done. `outcomeOf`: what is kept for a repetition. Errors: as `begin`.
    */
   async beginReindex(
     name: string,
     { keywordFields, besides }: NewKeywordFields,
     once?: { dedup: StoreDedup; outcomeOf: (record: CollectionRecord, job: string) => Promise<unknown> },
-  ): Promise<string | null> {
+  ): Promise<{ record: CollectionRecord; revision: number; job: string } | null> {
     const { store } = this.options;
-    const { record: seen } = await this.collection(name);
-    const present = seen.keywordFields ?? null;
-    if (JSON.stringify(present) === JSON.stringify(keywordFields)) {
-      mustNotBeUnderWay(await this.presentOf(seen.identity));
-      return null;
-    }
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      const { record: seen, entry } = await this.collection(name);
+      const present = await this.presentOf(seen.identity);
+      if (isSame(seen.keywordFields ?? null, keywordFields)) {
+        if (present !== null && isReindex(present)) mustNotBeUnderWay(present);
+        return null;
+      }
       const to = { uid: randomBytes(UID_BYTES).toString('hex'), shards: seen.shards, keywordFields };
-      const { reshard, guards, changes, record } = await this.planned(seen, to);
-      const job = reshardJobId(reshard);
-      const changed = besides(record);
-      const outcome = outcomeTransaction(once?.dedup, await once?.outcomeOf(changed, job));
+      // Its switch changes the collection's record, so that entry is guard enough for both.
+      const step = leadsTo(present, keywordFields)
+        ? { reshard: present, record: seen, guards: [{ key: entry.key, revision: entry.revision }], changes: [] }
+        : await this.planned(seen, to).catch(async (error: unknown) => {
+            if (leadsTo(await this.presentOf(seen.identity), keywordFields)) return null;
+            throw error;
+          });
+      // A call for the same fields came first.
+      if (step === null) continue;
+      const job = reshardJobId(step.reshard);
+      const record = besides(step.record);
+      const outcome = outcomeTransaction(once?.dedup, await once?.outcomeOf(record, job));
       const result = await store.transact(
-        [...guards, ...outcome.guards],
+        [...step.guards, ...outcome.guards],
         [
-          ...changes,
-          { type: 'put', key: COLLECTIONS_PREFIX + name, value: collectionToValue(changed) },
+          ...step.changes,
+          { type: 'put', key: COLLECTIONS_PREFIX + name, value: collectionToValue(record) },
           ...outcome.changes,
         ],
       );
       mustBeFirst(once?.dedup, result);
-      if (result.applied) return job;
+      if (result.applied) return { record, revision: result.revision, job };
     }
     throw tooBusy(name);
   }
@@ -336,6 +345,16 @@ export class ReshardRequests {
     if (entry === null || record === null || record.state !== 'ready') throw collectionNotFound(name);
     return { record, entry };
   }
+}
+
+function isSame(fields: KeywordFields | null | undefined, others: KeywordFields | null): boolean {
+  return JSON.stringify(fields) === JSON.stringify(others);
+}
+
+/** Whether it gives the collection a keyword index of these fields, unless it is given up. */
+function leadsTo(present: ReshardRecord | null, fields: KeywordFields | null): present is ReshardRecord {
+  if (present === null || present.state === 'failed' || present.state === 'cancelling') return false;
+  return present.state !== 'retiring' && isReindex(present) && isSame(present.to.keywordFields, fields);
 }
 
 /** Errors: conflict when the collection gets other shards already. */

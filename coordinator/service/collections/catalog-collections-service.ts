@@ -79,7 +79,7 @@ interface Reshards {
     name: string,
     change: { keywordFields: KeywordFields | null; besides: (current: CollectionRecord) => CollectionRecord },
     once?: { dedup: StoreDedup; outcomeOf: (record: CollectionRecord, job: string) => Promise<unknown> },
-  ): Promise<string | null>;
+  ): Promise<{ record: CollectionRecord; revision: number; job: string } | null>;
   cancel(name: string, dedup?: StoreDedup): Promise<ReshardView>;
 }
 
@@ -258,8 +258,11 @@ export class CatalogCollectionsService implements CollectionsService {
       checkReindex(this.obstacle);
       const outcomeOf = async (record: CollectionRecord, job: string) => ({ ...(await this.counted(record)), job });
       const change = { keywordFields, besides: changed };
-      const job = await this.reshards.beginReindex(name, change, dedup && { dedup, outcomeOf });
-      if (job !== null) return { ...(await this.counted(await this.catalog.update(name, (current) => current))), job };
+      const begun = await this.reshards.beginReindex(name, change, dedup && { dedup, outcomeOf });
+      if (begun !== null) {
+        this.catalog.noteStored(begun.record, begun.revision);
+        return { ...(await this.counted(begun.record)), job: begun.job };
+      }
     }
     return this.counted(
       await this.catalog.update(name, changed, dedup && { dedup, resultOf: (record) => this.counted(record) }),

@@ -274,6 +274,11 @@ export class CollectionCatalog {
     throw tooBusy(name);
   }
 
+  /** What another part of this process has stored, so that it holds here at once. */
+  noteStored(record: CollectionRecord, revision: number): void {
+    this.directory.put(record, revision);
+  }
+
   /**
    * Removes a visible collection, so that its name is free at once, and leaves the intent to drop its shards. Errors:
    * not_found.
