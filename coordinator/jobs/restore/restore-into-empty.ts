@@ -1,5 +1,5 @@
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
-import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import { RetryBackoff } from '../../../shared/base/time/retry-backoff';
 import {
   collectionFromEntry,
@@ -15,6 +15,7 @@ import {
 import type { ReshardRequests } from '../reshard/reshard-requests';
 import { type DriverLeadership, OwnedEntry, Superseded } from '../driving/owned-entry';
 import { restoreFromEntry, type RestoreRecord } from '../backup/backup-record';
+import { mustAgree } from './taken-names';
 
 const PAUSES = { firstMs: 50, longestMs: 1_000 };
 /** So many changes of other collections in a row, while it begins, and somebody else drives the restore most likely. */
@@ -47,12 +48,13 @@ export class RestoreIntoEmpty {
     private readonly at: number,
   ) {}
 
-  /** Errors: conflict when it is gone, is not empty or gets other shards; limit_exceeded; unavailable. */
+  /** Errors: conflict when it is gone, is not empty, has other settings or gets other shards; limit_exceeded; unavailable. */
   async begin(): Promise<void> {
     const { id } = this.owned.content;
     const { uid, shards, seed, replicas, minInSync, embeddingModel } = this.record;
     for (let attempt = 1; !this.isBegun; attempt += 1) {
       const present = await this.mustBeThere();
+      this.mustStillAgree(present);
       const { guards, changes } = await this.parts.reshards.plannedRestore(
         present,
         { uid, shards },
@@ -84,6 +86,15 @@ export class RestoreIntoEmpty {
         `collection "${this.record.name}" was deleted while a backup was restored into it`,
       );
     return found;
+  }
+
+  /** Its settings may have changed since the restore was asked for. Errors: conflict. */
+  private mustStillAgree(present: CollectionRecord): void {
+    try {
+      mustAgree(present, this.record, this.owned.content.collections[this.at].from);
+    } catch (error) {
+      throw isQuiverError(error) ? new QuiverError('conflict', error.message, { cause: error }) : error;
+    }
   }
 
   /** Errors: conflict when somebody wrote to it meanwhile, or it is gone. */

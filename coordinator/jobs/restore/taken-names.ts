@@ -64,7 +64,7 @@ export async function intoExisting(
 }
 
 /** Errors: dimension_mismatch; invalid_parameter. Each names all that differs. */
-function mustAgree(present: CollectionRecord, before: CollectionRecord, from: string): void {
+export function mustAgree(present: CollectionRecord, before: CollectionRecord, from: string): void {
   const differing: string[] = COMMON.filter(([field]) => present[field] !== before[field]).map(
     ([field, name]) => `${name} ${shown(present[field])} and not ${shown(before[field])}`,
   );

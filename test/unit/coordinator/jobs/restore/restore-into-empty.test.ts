@@ -1,3 +1,4 @@
+import { ONLY_DRIVER } from '../../../../../coordinator/jobs/driving/owned-entry';
 import { collectionFromEntry, collectionPath } from '../../../../../coordinator/service/collections/collection-record';
 import {
   reshardFromEntry,
@@ -513,6 +514,27 @@ test('a collection that is deleted meanwhile takes all along, and the restore sa
     'nothing is left of it',
     async () => held.node.host.shardCount === 3 && (await reshards()).length === 0,
   );
+});
+
+test('a collection that has other keyword fields by the time the restore begins makes it fail, and stays as it is', async () => {
+  await drivers.close();
+  await empty('hollow');
+  const { id } = await service.backups.restore({ keys: false, ...into('hollow') });
+  const keywordFields = [{ path: 'title', weight: 3 }];
+  const { job } = await service.collections.update('hollow', { keywordFields });
+  const resharder = await service.driveReshards(ONLY_DRIVER, 0);
+  await eventually('they hold', async () => (await service.jobs.get(job!)).state === 'done');
+  await resharder.close();
+  const { uid } = await recordOf('hollow');
+  let isFilled = false;
+  beforeFilling = async () => (isFilled = true);
+  drivers = await Drivers.start(service);
+  expect(await restoreEnded(service.backups, id)).toMatchObject({
+    state: 'failed',
+    error: expect.stringContaining('it has keyword_fields title:3 and not none'),
+  });
+  expect(await recordOf('hollow')).toMatchObject({ uid, keywordFields });
+  expect(isFilled).toBe(false);
 });
 
 test('a collection is restored into once at a time, and neither gets another number of shards meanwhile nor shows that it does', async () => {
