@@ -17,9 +17,18 @@ export class HttpThreadCatalog {
   }
 
   /** Errors: not_found. */
-  async find(name: string): Promise<CollectionRecord> {
+  find(name: string): Promise<CollectionRecord> {
+    return this.asked('catalog.find', name);
+  }
+
+  /** As it is in the store now. Errors: not_found; unavailable. */
+  read(name: string): Promise<CollectionRecord> {
+    return this.asked('catalog.read', name);
+  }
+
+  private async asked(question: 'catalog.find' | 'catalog.read', name: string): Promise<CollectionRecord> {
     const { changes } = this;
-    const record = await this.main.ask<CollectionRecord>('catalog.find', name);
+    const record = await this.main.ask<CollectionRecord>(question, name);
     // An answer may be older than a change that was told meanwhile.
     if (changes === this.changes) this.records.set(name, record);
     return record;

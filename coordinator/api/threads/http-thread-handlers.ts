@@ -38,7 +38,7 @@ export interface MainServices extends Pick<
   addressLimiter: ProcessLimiter;
   /** The part of `rateLimiter` that is counted in this process. */
   localLimiter: ProcessLimiter;
-  catalog: Pick<CollectionCatalog, 'find' | 'uidOf'>;
+  catalog: Pick<CollectionCatalog, 'find' | 'read' | 'uidOf'>;
   quotas: QuotaAdmission;
   embedder: Pick<CollectionEmbedder, 'embedQueries' | 'embedPassages' | 'settle'>;
   shardClient: Pick<ShardClient, 'read' | 'write'>;
@@ -146,7 +146,7 @@ export function httpThreadHandlers(main: MainServices, threads: HttpThreads, pee
       ),
     ...handlersOf('quotas', main.quotas, ['reserve', 'settle', 'noteRefusal']),
     ...handlersOf('keyQuotas', service.keyQuotas, ['take', 'settle', 'giveBack', 'noteRefusal']),
-    ...handlersOf('catalog', catalog, ['find', 'uidOf']),
+    ...handlersOf('catalog', catalog, ['find', 'read', 'uidOf']),
     'embedder.embedQueries': async (of: CollectionName, texts: string[]) =>
       embedder.embedQueries(await found(of), texts),
     'embedder.embedPassages': async (of: CollectionName, texts: string[]) =>

@@ -1,13 +1,38 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { KeywordFields } from '../../../shared/contract/shard/keyword-fields';
 import type { KeywordQuery } from '../keyword-query';
+import { collectionNotFound } from '../routing/collection-not-found';
+
+interface Weighted {
+  name: string;
+  keywordFields?: KeywordFields | undefined;
+}
+
+/**
+ * The weights that a query gives, with the collection that they are for: where they don't fit what memory knows, as it
+ * is in the store, because a PATCH may have changed its fields a moment ago. Errors: as `fieldWeightsOf`; those of
+ * `read`.
+ */
+export async function fittingWeights<Collection extends Weighted & { identity?: string | undefined }>(
+  known: Collection,
+  keywords: Pick<KeywordQuery, 'fieldWeights'> | undefined,
+  read: (name: string) => Promise<Collection>,
+): Promise<{ collection: Collection; fieldWeights: number[] | undefined }> {
+  try {
+    return { collection: known, fieldWeights: fieldWeightsOf(known, keywords) };
+  } catch {
+    const collection = await read(known.name);
+    if (collection.identity !== known.identity) throw collectionNotFound(known.name);
+    return { collection, fieldWeights: fieldWeightsOf(collection, keywords) };
+  }
+}
 
 /**
  * How much each keyword field of a collection counts for a query, in their order; undefined: as indexed. Errors:
  * invalid_parameter for a path that is none of them, or where nothing would count.
  */
 export function fieldWeightsOf(
-  { name, keywordFields: fields }: { name: string; keywordFields?: KeywordFields | undefined },
+  { name, keywordFields: fields }: Weighted,
   keywords: Pick<KeywordQuery, 'fieldWeights'> | undefined,
 ): number[] | undefined {
   const asked = keywords?.fieldWeights;

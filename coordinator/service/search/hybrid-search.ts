@@ -12,7 +12,7 @@ import { inSlices } from '../../../shared/base/time/work-slices';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
 import type { ScoredHit } from '../service';
 import { fuse, fusionDepth, fusionSteps } from './fusion';
-import { fieldWeightsOf } from './field-weights';
+import { fittingWeights } from './field-weights';
 import { type KeywordDraft, keywordDraft, type PlannedKeywords, plannedKeywords } from './keyword-planning';
 import type { KeywordQuery } from '../keyword-query';
 import { mergeHits, sumStatistics } from './merge';
@@ -26,6 +26,11 @@ import { withVariants } from './word-variants';
 const LONG_LIST = 1_000;
 
 export type SearchedCollection = ShardedCollection & CollectionWords & { keywordFields?: KeywordFields | undefined };
+
+/** Says what a collection is in the store now. Errors: not_found; unavailable. */
+export interface CollectionReader {
+  read(name: string): Promise<SearchedCollection>;
+}
 
 export interface HybridRequest {
   queryText: string;
@@ -58,10 +63,12 @@ type AskedKeywords = PlannedKeywords & { statistics: KeywordStatistics; fieldWei
  * are ranked. BM25 uses the statistics of the whole collection, which are collected in a round of calls of their own.
  */
 export class HybridSearch {
+  private readonly catalog: CollectionReader;
   private readonly shards: Pick<ShardClient, 'read'>;
   private readonly scatter: ScatterGather;
 
-  constructor(options: { shards: Pick<ShardClient, 'read'>; scatter: ScatterGather }) {
+  constructor(options: { catalog: CollectionReader; shards: Pick<ShardClient, 'read'>; scatter: ScatterGather }) {
+    this.catalog = options.catalog;
     this.shards = options.shards;
     this.scatter = options.scatter;
   }
@@ -70,8 +77,11 @@ export class HybridSearch {
    * Places `offset` to `offset + k`, of items that are in at least one of the lists. Errors: invalid_parameter for
    * weights of fields that the collection does not have.
    */
-  async search(collection: SearchedCollection, request: HybridRequest, call: CallOptions): Promise<ScoredHit[]> {
-    const fieldWeights = fieldWeightsOf(collection, request.keywords);
+  async search(known: SearchedCollection, request: HybridRequest, call: CallOptions): Promise<ScoredHit[]> {
+    const { collection, fieldWeights } =
+      request.keywords?.fieldWeights === undefined
+        ? { collection: known, fieldWeights: undefined }
+        : await fittingWeights(known, request.keywords, (name) => this.catalog.read(name));
     const last = request.offset + request.k;
     // A single list keeps its order, so hits beyond the last requested place change nothing.
     const depth = request.alpha === 0 || request.alpha === 1 ? last : fusionDepth(last);

@@ -10,6 +10,7 @@ import {
 } from '../../../shared/contract/shard/shard-read';
 import type { Clock } from '../../../shared/base/time/clock';
 import { type AnswerHold, NO_HOLD } from '../answer-hold';
+import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionRecord } from '../collections/collection-record';
 import { BlindReads, type DeepReads, hitsOfLength, isDeep } from '../routing/deep-reads';
 import { ReadLengths } from '../routing/read-lengths';
@@ -19,7 +20,7 @@ import type { ShardSets } from '../routing/shard-sets';
 import type { Output, Page, SearchRequest, Source } from '../search-request';
 import type { FoundGroup, ScoredHit } from '../service';
 import { fusionDepth } from './fusion';
-import { fieldWeightsOf } from './field-weights';
+import { fittingWeights } from './field-weights';
 import { HybridSearch } from './hybrid-search';
 import { bytesOfHits, contentBound, contentBytesOf, HIT_BYTES, hitBytesMax } from './later-hits';
 import { mergeHits } from './merge';
@@ -77,6 +78,7 @@ export type RecordStep = (call: CallOptions, phase: SearchPhase, startMs: number
  * list does not depend on the number of shards. Errors: those of the shards.
  */
 export class RankedLists {
+  private readonly catalog: Pick<CollectionCatalog, 'read'>;
   private readonly shards: Pick<ShardClient, 'read'> & SearchesAtOnce;
   private readonly scatter: ScatterGather;
   private readonly sets: ShardSets<CollectionRecord>;
@@ -90,6 +92,7 @@ export class RankedLists {
   private readonly blind = new BlindReads();
 
   constructor(options: {
+    catalog: Pick<CollectionCatalog, 'read'>;
     shards: Pick<ShardClient, 'read'> & SearchesAtOnce;
     scatter: ScatterGather;
     sets: ShardSets<CollectionRecord>;
@@ -97,6 +100,7 @@ export class RankedLists {
     clock: Clock;
     recordStep: RecordStep;
   }) {
+    this.catalog = options.catalog;
     this.shards = options.shards;
     this.scatter = options.scatter;
     this.sets = options.sets;
@@ -120,8 +124,10 @@ export class RankedLists {
     const { source } = request.query;
     switch (source.type) {
       case 'nearest':
-        fieldWeightsOf(collection, source);
-        return this.nearest(collection, vector!, request, options, call);
+        if (source.fieldWeights === undefined) return this.nearest(collection, vector!, request, options, call);
+        return fittingWeights(collection, source, (name) => this.catalog.read(name)).then((known) =>
+          this.nearest(known.collection, vector!, request, options, call),
+        );
       case 'like':
         return this.others(collection, vector!, request, source.externalId, options, call);
       case 'fused':

@@ -78,7 +78,7 @@ export class ShardedSearchService implements SearchService {
   private readonly observer: SearchObserver;
 
   constructor(options: {
-    catalog: Pick<CollectionCatalog, 'known' | 'find'>;
+    catalog: Pick<CollectionCatalog, 'known' | 'find' | 'read'>;
     embedder: Pick<CollectionEmbedder, 'embedQueries' | 'embedPassages'>;
     shards: Pick<ShardClient, 'read'> & SearchesAtOnce;
     scatter: ScatterGather;

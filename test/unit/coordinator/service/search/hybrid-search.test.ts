@@ -15,7 +15,8 @@ function shardsOf(hitsByShard: Hit[][]) {
     return { hits: hitsByShard[id.shard].slice(0, request.k), vectorCount: 0 };
   };
   const scatter = new ScatterGather({ clock: systemClock, timeoutMs: 60_000, uidOf: async () => 'u' });
-  const search = new HybridSearch({ shards: { read } as unknown as Pick<ShardClient, 'read'>, scatter });
+  const catalog = { read: async () => collection };
+  const search = new HybridSearch({ catalog, shards: { read } as unknown as Pick<ShardClient, 'read'>, scatter });
   const page = (k: number) =>
     search.search(
       collection,

@@ -18,6 +18,7 @@ function lists(bytes: () => number): { search: (k: number, texts?: boolean) => P
     vectorCount: 100,
   });
   const ranked = new RankedLists({
+    catalog: { read: async () => RECORD },
     shards: { read: read as never },
     scatter: new ScatterGather({ clock: systemClock, timeoutMs: 10_000, uidOf: async ({ uid }) => uid }),
     sets: { inOne: (_record: unknown, _call: unknown, ask: (record: unknown) => unknown) => ask(RECORD) } as never,
