@@ -168,7 +168,11 @@ export function createService(options: {
     clock,
     log,
     leadership: () => leadership,
-    kinds: [new VerifyKind({ openTarget, pace, clock, log }), new PurgeKind({ upkeep }), new OptimizeKind({ upkeep })],
+    kinds: [
+      new VerifyKind({ openTarget, pace, clock, log }),
+      new PurgeKind({ upkeep, store }),
+      new OptimizeKind({ upkeep }),
+    ],
     rightsOf,
   });
   const collections = new CatalogCollectionsService({

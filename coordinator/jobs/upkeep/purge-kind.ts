@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import type { ReplicaPurge } from '../../../shared/contract/shard/shard-purge';
+import { isUnderWay, reshardFromEntry, reshardPath } from '../../service/collections/reshard-record';
 import type { PurgeLook, ShardUpkeep } from '../../service/collections/shard-upkeep';
 import type { JobRights } from '../../service/jobs-service';
 import type { JobKind, RunningJob } from '../record/job-kind';
@@ -32,7 +34,11 @@ export interface PurgeNotes {
   done: Record<string, [before: number, after: number]>;
 }
 
-/** Has every replica of a collection purged. A replica that loses its purge, because its node stops, begins again. */
+/**
+ * Has every replica of a collection purged. A replica that loses its purge, because its node stops, begins again. While
+ * another set of shards takes over, which may have copied what was deleted since, it is not done: once that is over,
+ * the shards that stay are purged, if they are others.
+ */
 export class PurgeKind implements JobKind {
   readonly kind = PURGE;
   readonly rights: JobRights = { see: 'admin', change: 'admin' };
@@ -40,7 +46,7 @@ export class PurgeKind implements JobKind {
   readonly atOnce = 16;
   readonly unpausable = 'nodes go on with what they have begun; cancel it, and no more of them begin';
 
-  constructor(private readonly parts: { upkeep: ShardUpkeep; lookMs?: number }) {}
+  constructor(private readonly parts: { upkeep: ShardUpkeep; store: Pick<ClusterStore, 'get'>; lookMs?: number }) {}
 
   async run(job: RunningJob, stop: AbortSignal): Promise<object> {
     const { upkeep, lookMs = CHECK_MS } = this.parts;
@@ -49,6 +55,8 @@ export class PurgeKind implements JobKind {
     let known = notesOf(job.record);
     for (let failedLooks = 0; ;) {
       const collection = await upkeep.find(name, input.identity);
+      // Before the look: one that begins later copies nothing that was deleted before this purge was asked for.
+      const isResharded = await this.isResharded(input.identity);
       let look = await upkeep.purge(collection, () => false);
       known = judged(known, look);
       const toBegin = shardsToBegin(known, look);
@@ -57,10 +65,10 @@ export class PurgeKind implements JobKind {
         look = await upkeep.purge(collection, (current, shard) => current === uid && toBegin.has(shard));
         known = begun(judged(known, look), look, toBegin);
         // Whoever drives next asks no replica twice.
-        await job.note(progressOf(known, look));
-      } else job.report(progressOf(known, look));
+        await job.note(progressOf(known, look, isResharded));
+      } else job.report(progressOf(known, look, isResharded));
       const left = replicasOf(look).filter(({ key }) => known.done[key] === undefined);
-      if (left.length === 0) return resultOf(known, look);
+      if (left.length === 0 && !isResharded) return resultOf(known, look);
       const isOver = left.every(({ state }) => state === 'failed' || state === 'unknown');
       failedLooks = isOver && left.some(({ state }) => state === 'failed') ? failedLooks + 1 : 0;
       if (failedLooks === FAILED_LOOKS)
@@ -70,6 +78,11 @@ export class PurgeKind implements JobKind {
         );
       await sleep(lookMs, undefined, { signal: stop });
     }
+  }
+
+  private async isResharded(identity: string): Promise<boolean> {
+    const entry = await this.parts.store.get(reshardPath(identity));
+    return entry !== null && isUnderWay(reshardFromEntry(entry));
   }
 }
 
@@ -119,7 +132,7 @@ function begun(notes: PurgeNotes, look: PurgeLook, shards: ReadonlySet<number>):
   return { ...notes, started: [...new Set([...notes.started, ...running.map(({ key }) => key)])] };
 }
 
-function progressOf(notes: PurgeNotes, look: PurgeLook) {
+function progressOf(notes: PurgeNotes, look: PurgeLook, isResharded: boolean) {
   const replicas = replicasOf(look);
   const left = replicas.filter(({ key }) => notes.done[key] === undefined);
   const away = left.filter(({ state }) => state === 'unknown').map(({ node }) => node);
@@ -127,7 +140,12 @@ function progressOf(notes: PurgeNotes, look: PurgeLook) {
     done: replicas.length - left.length,
     total: replicas.length,
     step: left.find(({ state }) => state === 'running')?.step ?? null,
-    waitsFor: away.length === 0 ? null : `nodes that do not answer: ${[...new Set(away)].sort().join(', ')}`,
+    waitsFor:
+      away.length > 0
+        ? `nodes that do not answer: ${[...new Set(away)].sort().join(', ')}`
+        : left.length === 0 && isResharded
+          ? 'the reshard or reindex that is under way'
+          : null,
     notes,
   };
 }

@@ -7,6 +7,12 @@ import { PURGE, PurgeKind } from '../../../../../coordinator/jobs/upkeep/purge-k
 import { UpkeepRequests } from '../../../../../coordinator/jobs/upkeep/upkeep-requests';
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
 import type { CollectionRecord } from '../../../../../coordinator/service/collections/collection-record';
+import {
+  reshardPath,
+  type ReshardRecord,
+  type ReshardState,
+  reshardToValue,
+} from '../../../../../coordinator/service/collections/reshard-record';
 import type { ShardUpkeep } from '../../../../../coordinator/service/collections/shard-upkeep';
 import { collectionNotFound } from '../../../../../coordinator/service/routing/collection-not-found';
 import type { ClusterStore } from '../../../../../shared/cluster-store/cluster-store';
@@ -23,6 +29,23 @@ import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value
 const NODES = ['a', 'b'];
 const SHARDS = 2;
 const CHECK_MS = 2;
+const RESHARD: ReshardRecord = {
+  id: 'shards-2',
+  identity: 'c-1',
+  name: 'c',
+  from: { uid: 'shards-1', shards: SHARDS },
+  to: { uid: 'shards-2', shards: SHARDS },
+  earlier: [],
+  replicas: NODES.length,
+  state: 'filling',
+  term: 1,
+  startedAt: '2026-01-01T00:00:00.000Z',
+  error: null,
+  sources: [],
+  copied: 0,
+  total: 0,
+  behind: 0,
+};
 
 /** Replicas that forget what they do when their node stops, as real ones do. */
 class Replicas implements Pick<ShardUpkeep, 'find' | 'purge' | 'optimize' | 'statuses'> {
@@ -104,7 +127,7 @@ afterEach(async () => {
 
 function storedJobs(): StoredJobs {
   const upkeep = replicas as unknown as ShardUpkeep;
-  const kinds = [new PurgeKind({ upkeep, lookMs: CHECK_MS }), new OptimizeKind({ upkeep, lookMs: CHECK_MS })];
+  const kinds = [new PurgeKind({ upkeep, store, lookMs: CHECK_MS }), new OptimizeKind({ upkeep, lookMs: CHECK_MS })];
   const leadership = (): typeof ONLY_DRIVER => ONLY_DRIVER;
   return new StoredJobs({ store, leadership, clock: systemClock, log, kinds, rightsOf: {}, reportEveryMs: 0 });
 }
@@ -172,6 +195,38 @@ test('a node that is away is waited for, and others are not asked again meanwhil
   expect(replicas.begun).toEqual([1, 1]);
   replicas.isAway = null;
   await eventually('it begins there', () => replicas.begun.every((times) => times === 2));
+  replicas.setAll('done');
+  await reaches(PURGE, { state: 'done' });
+});
+
+test('it is not done while other shards are to take over, which may hold what was deleted, and then purges those', async () => {
+  const reshard = async (state: ReshardState | null): Promise<unknown> => {
+    const key = reshardPath('c-1');
+    const value = reshardToValue({ ...RESHARD, state: state ?? 'filling' });
+    return store.transact([], [state === null ? { type: 'delete', key } : { type: 'put', key, value }]);
+  };
+  await reshard('filling');
+  await drive();
+  await requests.purge('c', true);
+  replicas.setAll('done');
+  await reaches(PURGE, { state: 'running', done: 4, waitsFor: 'the reshard or reindex that is under way' });
+  expect(await purgeState()).toBe('running');
+  replicas.uid = 'shards-2';
+  replicas.setAll('none');
+  await reshard('retiring');
+  await eventually('the others begin', () => replicas.begun.every((times) => times === 2));
+  replicas.setAll('done');
+  await reaches(PURGE, { state: 'running', done: 4, waitsFor: 'the reshard or reindex that is under way' });
+  await reshard(null);
+  await reaches(PURGE, { state: 'done' });
+  expect(replicas.begun).toEqual([2, 2]);
+});
+
+test('a reshard that failed holds up no purge', async () => {
+  const value = reshardToValue({ ...RESHARD, state: 'failed' });
+  await store.transact([], [{ type: 'put', key: reshardPath('c-1'), value }]);
+  await drive();
+  await requests.purge('c', true);
   replicas.setAll('done');
   await reaches(PURGE, { state: 'done' });
 });
