@@ -48,7 +48,10 @@ export class RestoreIntoEmpty {
     private readonly at: number,
   ) {}
 
-  /** Errors: conflict when it is gone, is not empty, has other settings or gets other shards; limit_exceeded; unavailable. */
+  /**
+   * Errors: conflict when it is gone, is not empty, has other settings or gets other shards; limit_exceeded;
+   * unavailable.
+   */
   async begin(): Promise<void> {
     const { id } = this.owned.content;
     const { uid, shards, seed, replicas, minInSync, embeddingModel } = this.record;

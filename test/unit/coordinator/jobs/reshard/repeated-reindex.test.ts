@@ -8,7 +8,7 @@ import { eventually } from '../../../../support/eventually';
 import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
 import { newCollection, plainService } from '../../../../support/shards/plain-service';
 
-/** Clients repeat a PATCH by themselves when its answer is lost. */
+/** Clients repeat a PATCH by themselves when its answer is lost: coordinator/jobs/reshard/reshard-requests.ts. */
 
 const TITLE = [{ path: 'title', weight: 3 }];
 const BODY = [{ path: 'body', weight: 1 }];
