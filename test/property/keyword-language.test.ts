@@ -240,19 +240,19 @@ class Story {
   /** By keywords, from the definition of the query. */
   private ranked(clauses: readonly Clause[], options: Options, passing: Map<string, Item>): Map<string, number> {
     const documents = [...this.items.values()].map((item) => this.bagOf(item));
-    const { units, terms, filters } = this.unitsOf(clauses, options, documents);
+    const { field_weights: asked } = options;
+    // Of a field without weight, nothing is counted.
+    const counted = [...this.items.values()].map((item) => this.bagOf(item, asked));
+    const { units, terms, filters } = this.unitsOf(clauses, options, documents, counted);
     const optional = units.filter(({ isOptional }) => isOptional).length;
     const { match = 'any' } = options;
     const byDefault = Math.min(optional, units.length > optional ? 0 : 1);
     const minimum = match === 'all' ? optional : match === 'any' ? byDefault : Math.ceil(optional * match.at_least);
     const statistics = {
-      documentCount: documents.filter(({ length }) => length > 0).length,
-      totalLength: documents.reduce((sum, { length }) => sum + length, 0),
-      documentFrequencies: terms.map((term) => documents.filter((document) => document.includes(term)).length),
+      documentCount: counted.filter(({ length }) => length > 0).length,
+      totalLength: counted.reduce((sum, { length }) => sum + length, 0),
+      documentFrequencies: terms.map((term) => counted.filter((document) => document.includes(term)).length),
     };
-    const { field_weights: asked } = options;
-    if (asked !== undefined)
-      statistics.totalLength = [...this.items.values()].reduce((sum, item) => sum + this.bagOf(item, asked).length, 0);
     const scored = [...passing].flatMap(([id, item]): [string, number][] => {
       const score = plainPlanScore(this.bagOf(item, asked), terms, { units, minimum }, statistics, (_, place) =>
         this.hasClause(item, filters.get(place) ?? null),
@@ -267,6 +267,7 @@ class Story {
     clauses: readonly Clause[],
     { fuzzy = 0, prefix_last: prefixLast = false }: Options,
     documents: readonly string[][],
+    counted: readonly string[][],
   ): { units: KeywordUnit[]; terms: string[]; filters: Map<number, Clause> } {
     const terms: string[] = [];
     const place = (term: string): number => (terms.includes(term) ? terms.indexOf(term) : terms.push(term) - 1);
@@ -321,7 +322,7 @@ class Story {
       if (!begins && edits === 0) return { terms: words.map(place), isOptional };
       const [word] = words;
       const most = { term: word, after: '', limit: 1_000_000 };
-      const isRare = documents.filter((document) => document.includes(word)).length <= 1;
+      const isRare = counted.filter((document) => document.includes(word)).length <= 1;
       const near =
         (isRare || isAsked) && edits > 0 ? plainExpansions(documents, { ...most, by: edits as 1 | 2 }).terms : [];
       const begun = begins ? plainExpansions(documents, { ...most, by: 'prefix' }).terms : [];
