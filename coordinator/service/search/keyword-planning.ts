@@ -117,7 +117,7 @@ export function keywordDraft(query: KeywordQuery, analyser: Analyser, synonyms?:
       // What a field has to have, its condition asks for.
       if (clause.path !== undefined) continue;
       for (const place of own.slice(0, -1))
-        if (unitOf(place, true) < 0) units.push({ terms: [place], isOptional: false });
+        if (place !== own.at(-1) && unitOf(place, true) < 0) units.push({ terms: [place], isOptional: false });
       continue;
     }
     if (stands !== undefined) {

@@ -45,12 +45,15 @@ export function variantsOf(stands: WordSign, term: string, text: string): Varian
 
 /** What must be there of a text whose last word has a sign, without a dictionary. null: it has no word. */
 export function variedWords(analyser: Analyser, text: string, stands: WordSign): VariedWords | null {
-  const term = analyser.terms(text).at(-1);
+  const terms = analyser.terms(text);
+  const term = terms.at(-1);
   if (term === undefined) return null;
   const found = variantsOf(stands, term, text);
   // One character more or less makes another word of it.
   const variants = isScriptWithoutSpaces(segmentClassOf(term, 0)) ? { ...found, edits: 0 as const } : found;
-  return { others: queryTerms(analyser, text).filter((one) => one !== term), term, variants };
+  // "pump-pump*" needs the word itself.
+  const isRepeated = terms.indexOf(term) < terms.length - 1;
+  return { others: queryTerms(analyser, text).filter((one) => isRepeated || one !== term), term, variants };
 }
 
 /** As how much of a time a word that is so many edits away counts; 0: what has no letter in common is no slip. */
