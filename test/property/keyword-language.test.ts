@@ -612,6 +612,15 @@ test('a word that must be there is itself none of those that are cut by frequenc
       ).toEqual(meant.sort());
       found.push(...hits.map(({ ...hit }) => hit));
     }
+    // Written twice, the word itself is needed, too.
+    for (const [sign, passing] of [
+      ['+', documents.flatMap((terms, i) => (terms.includes('pump') ? [`${i}`] : []))],
+      ['-', documents.flatMap((terms, i) => (terms.includes('pump') ? [] : [`${i}`]))],
+    ] as const) {
+      const body = { query_text: `${sign}pump-pump* cd`, query_syntax: 'simple', vector: [1, 1], k: 400, exact: true };
+      const { hits } = await service.search.search('c', schema.parse(body).search);
+      expect(hits.map(({ externalId }) => externalId).sort()).toEqual([...passing].sort());
+    }
     told.push(found);
   }
   expect(told[1]).toEqual(told[0]);
