@@ -179,7 +179,7 @@ const FOREIGN: readonly [RegExp, string][] = [
   [/^[\w$]+\s*:/, '; JSON has names between double quotes'],
 ];
 /** The beginning of a form, of either kind; JSON is wrong at its first or second character. */
-const FORM = /^-*[\w%.+-]+(?:=|\r\n)/;
+const FORM = /^[\w%.+-]+(?:=|\r\n)/;
 /** Characters that tell which one it is. */
 const FOREIGN_BYTES = 64;
 

@@ -1,18 +1,49 @@
-import type { KeywordPlan, KeywordUnit } from '../../../shared/contract/shard/keyword-plan';
+import type { KeywordMeaning, KeywordPlan, KeywordUnit } from '../../../shared/contract/shard/keyword-plan';
 import type { KeywordStatistics } from '../../../shared/contract/shard/shard-read';
+import { plainEdits } from './plain-expansions';
 
-/** How often a unit is in a document, and the idf by which it counts. */
-function weighedAny(unit: KeywordUnit, document: readonly string[], terms: string[], statistics: KeywordStatistics) {
-  const frequency = unit.terms.reduce(
-    (sum, place, i) => sum + unit.factors![i] * document.filter((term) => term === terms[place]).length,
-    0,
+/** How often a unit is in a document, and the idf by which it counts. `mayMean`: whether a meaning's filter is passed. */
+function weighedAny(
+  unit: KeywordUnit,
+  document: readonly string[],
+  terms: string[],
+  statistics: KeywordStatistics,
+  mayMean: (meaning: KeywordMeaning) => boolean,
+) {
+  const { meanings = [], more = [] } = unit;
+  const times = (word: string): number => document.filter((term) => term === word).length;
+  const listed = unit.terms.map((place) => terms[place]);
+  const factorOf = (word: string): number => {
+    const factors = more.map(({ term, by }) => {
+      if (by === 'prefix') return word.startsWith(term) ? 1 : 0;
+      const edits = plainEdits(word, term);
+      return edits <= by ? Math.max(0, 1 - edits / Math.min(word.length, term.length)) : 0;
+    });
+    return factors.find((factor) => factor > 0) ?? 0;
+  };
+  const frequency =
+    listed.reduce((sum, term, i) => sum + unit.factors![i] * times(term), 0) +
+    [...new Set(document)].reduce((sum, term) => sum + (listed.includes(term) ? 0 : factorOf(term) * times(term)), 0) +
+    meanings.reduce(
+      (sum, meaning) => sum + (mayMean(meaning) ? Math.min(...meaning.terms.map((place) => times(terms[place]))) : 0),
+      0,
+    );
+  const having = (place: number): number => statistics.documentFrequencies[place];
+  const containing = Math.max(
+    ...unit.terms.map(having),
+    ...meanings.map((meaning) => Math.min(...meaning.terms.map(having))),
   );
-  const containing = Math.max(...unit.terms.map((place) => statistics.documentFrequencies[place]));
   return { frequency, idf: Math.log(1 + (statistics.documentCount - containing + 0.5) / (containing + 0.5)) };
 }
 
-function weighed(unit: KeywordUnit, document: readonly string[], terms: string[], statistics: KeywordStatistics) {
-  if (unit.factors !== undefined) return weighedAny(unit, document, terms, statistics);
+function weighed(
+  unit: KeywordUnit,
+  document: readonly string[],
+  terms: string[],
+  statistics: KeywordStatistics,
+  mayMean: (meaning: KeywordMeaning) => boolean,
+) {
+  if (unit.factors !== undefined) return weighedAny(unit, document, terms, statistics, mayMean);
   const frequencies = unit.terms.map((place) => document.filter((term) => term === terms[place]).length);
   const idf = unit.terms.reduce((sum, place) => {
     const containing = statistics.documentFrequencies[place];
@@ -31,11 +62,12 @@ export function plainPlanScore(
   plan: KeywordPlan,
   statistics: KeywordStatistics,
   mayHave: (unit: KeywordUnit, place: number) => boolean,
+  mayMean: (meaning: KeywordMeaning) => boolean = () => true,
 ): number | null {
   const average = statistics.totalLength / statistics.documentCount;
   let [score, optional, has] = [0, 0, false];
   plan.units.forEach((unit, place) => {
-    const { frequency, idf } = weighed(unit, document, terms, statistics);
+    const { frequency, idf } = weighed(unit, document, terms, statistics, mayMean);
     if (frequency === 0 || !mayHave(unit, place)) return;
     has = true;
     if (unit.isOptional) optional += 1;

@@ -44,6 +44,7 @@ import type {
   StoredItem,
 } from '../../../shared/contract/shard/shard-read';
 import type { ReplicaPurge } from '../../../shared/contract/shard/shard-purge';
+import { variantTest, variedWords } from '../../../shared/base/text/word-variants';
 import { plainExpansions } from '../models/plain-expansions';
 import { plainHasPhrase } from '../models/plain-phrase';
 import { plainPlanScore } from '../models/plain-keyword-plan';
@@ -104,15 +105,21 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
       if (item === undefined) return [];
       return [{ externalId, score: scoreOf(shard.spec.metric, vector, item.vector), metadata: item.metadata }];
     }),
-  keywordSearch: (shard, { terms, statistics, plan, k, filter }) => {
+  keywordSearch: (shard, { terms, statistics, plan, fieldWeights, k, filter }) => {
+    const mayHave = (item: PlainItem, ofUnit: Filter | undefined): boolean => passes(shard, item, ofUnit ?? null);
     const scored = passing(shard, filter)
       .map((item) => ({
         item,
         score:
           plan === undefined
-            ? bm25(termsOf(shard, item), terms, statistics)
-            : (plainPlanScore(termsOf(shard, item), terms, plan, statistics, ({ filter: ofUnit }) =>
-                passes(shard, item, ofUnit ?? null),
+            ? bm25(termsOf(shard, item, fieldWeights), terms, statistics)
+            : (plainPlanScore(
+                termsOf(shard, item, fieldWeights),
+                terms,
+                plan,
+                statistics,
+                (unit) => mayHave(item, unit.filter),
+                (meaning) => mayHave(item, meaning.filter),
               ) ?? 0),
       }))
       .filter(({ score }) => score > 0);
@@ -123,9 +130,9 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
       [...shard.items.values()].map((item) => termsOf(shard, item)),
       request,
     ),
-  keywordStatistics: (shard, { terms }) => {
+  keywordStatistics: (shard, { terms, fieldWeights }) => {
     const documents = [...shard.items.values()]
-      .map((item) => termsOf(shard, item))
+      .map((item) => termsOf(shard, item, fieldWeights))
       .filter((document) => document.length > 0);
     return {
       documentCount: documents.length,
@@ -554,7 +561,7 @@ function passing(shard: PlainShard, filter: Filter | null): PlainItem[] {
 
 function passes(shard: PlainShard, item: PlainItem, filter: Filter | null): boolean {
   if (filter === null) return true;
-  const hasWords = ({ query, match, near = 0, paths }: WordsCondition, metadata: JsonObject): boolean => {
+  const hasWords = ({ query, match, near = 0, paths, stands }: WordsCondition, metadata: JsonObject): boolean => {
     const analyser = analyserFor(shard.spec.language ?? null);
     const strings = paths?.map((path) => lookUpPath(metadata, path) ?? null);
     if (match === 'phrase') {
@@ -564,6 +571,10 @@ function passes(shard: PlainShard, item: PlainItem, filter: Filter | null): bool
     const lines = strings === undefined ? linesOf(shard, item) : keywordLines(null, { strings });
     const terms = analyser.terms(lines.join('\n'));
     const isIn = (term: string): boolean => terms.includes(term);
+    if (stands !== undefined) {
+      const sought = variedWords(analyser, query, stands);
+      return sought !== null && sought.others.every(isIn) && terms.some(variantTest(sought));
+    }
     const wanted = analyser.termsToFind(query);
     return match === 'any' ? wanted.some(isIn) : wanted.length > 0 && wanted.every(isIn);
   };
@@ -599,15 +610,17 @@ function inCodeUnits(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function termsOf(shard: PlainShard, item: PlainItem): string[] {
-  return analyserFor(shard.spec.language ?? null).terms(linesOf(shard, item).join('\n'));
+function termsOf(shard: PlainShard, item: PlainItem, fieldWeights?: readonly number[]): string[] {
+  return analyserFor(shard.spec.language ?? null).terms(linesOf(shard, item, fieldWeights).join('\n'));
 }
 
 /** The texts of an item for keyword search, each as often as it weighs. */
-function linesOf({ spec }: PlainShard, { text, metadata }: PlainItem): string[] {
+function linesOf({ spec }: PlainShard, { text, metadata }: PlainItem, fieldWeights?: readonly number[]): string[] {
   const object = JSON.parse(metadata) as JsonObject;
   const { keywordFields } = spec;
-  return keywordFields === undefined ? keywordLines(text, object) : repeatedLines(keywordFields, text, object);
+  if (keywordFields === undefined) return keywordLines(text, object);
+  const weighed = keywordFields.map((field, i) => ({ ...field, weight: fieldWeights?.[i] ?? field.weight }));
+  return repeatedLines(weighed, text, object);
 }
 
 function repeatedLines(fields: KeywordFields, text: string | null, metadata: JsonObject): string[] {
