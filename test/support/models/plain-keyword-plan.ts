@@ -2,7 +2,7 @@ import type { KeywordMeaning, KeywordPlan, KeywordUnit } from '../../../shared/c
 import type { KeywordStatistics } from '../../../shared/contract/shard/shard-read';
 import { plainEdits } from './plain-expansions';
 
-/** How often a unit is in a document, and the idf by which it counts. `mayMean`: whether a meaning's filter is passed. */
+/** How often a unit is in a document, and its idf. `mayMean`: whether a meaning's filter is passed. */
 function weighedAny(
   unit: KeywordUnit,
   document: readonly string[],
