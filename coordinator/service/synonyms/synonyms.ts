@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { type Analyser, QUERY_TERMS_MAX, queryTerms } from '../../../shared/base/text/analyser';
 import type { Language } from '../../../shared/base/text/language';
@@ -38,10 +39,12 @@ export interface CutQuery {
   rules: FoundRule[];
 }
 
+/** Words for which there are rules. */
 interface Entry {
-  keys: readonly string[];
-  /** Each once. */
-  meanings: (Meaning & { name: string })[];
+  /** What they mean: the texts of each rule. */
+  texts: (readonly string[])[];
+  /** Each once; undefined: nobody has asked for them. */
+  meanings?: readonly Meaning[];
 }
 
 /**
@@ -158,31 +161,32 @@ function varied(
   return others.length === 0 ? varying : { type: 'and', filters: [varying, asked(others, 'all')] };
 }
 
-/** Rules by the words that they are for. */
+/** Rules by the words that they are for. Their texts are cut once each, and what words mean is found out when asked. */
 class RuleTable {
-  /** By the first word, the longest first. */
-  private readonly byFirst = new Map<string, Entry[]>();
+  /** By {@link nameOf}. */
+  private readonly entries = new Map<string, Entry>();
+  /** By the first word: how many words the longest entry has. */
+  private readonly longest = new Map<string, number>();
+  /** By text. */
+  private readonly names = new Map<string, string>();
+  private readonly meanings = new Map<string, Meaning | null>();
 
   constructor(
     rules: readonly SynonymRule[],
     private readonly analyser: Analyser,
     private readonly cutText: CutsText,
   ) {
-    const entries = new Map<string, Entry>();
     for (const rule of rules)
       for (const from of 'to' in rule ? rule.from : rule) {
-        const keys = this.keysOf(from);
-        const name = keys.join('\n');
-        let entry = entries.get(name);
-        if (entry === undefined) entries.set(name, (entry = { keys, meanings: [] }));
-        for (const to of 'to' in rule ? rule.to : rule) this.add(entry, to);
+        const name = this.nameOf(from);
+        let entry = this.entries.get(name);
+        if (entry === undefined) this.entries.set(name, (entry = { texts: [] }));
+        entry.texts.push('to' in rule ? rule.to : rule);
       }
-    for (const entry of entries.values()) {
-      if (entry.meanings.length === 0) continue;
-      const { keys } = entry;
-      this.byFirst.set(keys[0], [...(this.byFirst.get(keys[0]) ?? []), entry]);
+    for (const name of this.entries.keys()) {
+      const keys = name.split('\n');
+      this.longest.set(keys[0], Math.max(keys.length, this.longest.get(keys[0]) ?? 0));
     }
-    for (const known of this.byFirst.values()) known.sort((a, b) => b.keys.length - a.keys.length);
   }
 
   cut(text: string): CutQuery {
@@ -191,35 +195,74 @@ class RuleTable {
     const words: CutWord[] = [];
     const rules: FoundRule[] = [];
     for (let at = 0; at < cut.length;) {
-      const entry = this.byFirst.get(cut[at].key)?.find(({ keys }) => keys.every((key, i) => cut[at + i]?.key === key));
-      const own = entry === undefined ? [] : cut.slice(at, at + entry.keys.length);
+      const found = this.longestAt(cut, at);
+      const own = found === null ? [] : cut.slice(at, at + found.count);
       const ownCounting = own.filter((word) => counting.has(word));
-      if (entry === undefined || ownCounting.length === 0) {
+      if (found === null || ownCounting.length === 0) {
         if (counting.has(cut[at])) words.push(cut[at]);
         at += 1;
         continue;
       }
       const { start } = own[0];
       const { end } = own[own.length - 1];
-      const found = { text: text.slice(start, end), start, end, words: own, counting: ownCounting };
-      rules.push({ ...found, terms: termsOf(ownCounting), meanings: entry.meanings });
+      const rule = { text: text.slice(start, end), start, end, words: own, counting: ownCounting };
+      rules.push({ ...rule, terms: termsOf(ownCounting), meanings: found.meanings });
       at += own.length;
     }
     return { words, rules };
   }
 
-  private add(entry: Entry, to: string): void {
-    const keys = this.keysOf(to);
-    const name = keys.join('\n');
-    // By no dictionary, so that filters find the same. A phrase has its stop words, too.
-    const isPhrase = storedWords(this.analyser)(to).length > 1;
-    const terms = isPhrase ? [...new Set(this.analyser.terms(to))] : queryTerms(this.analyser, to);
-    const isKnown = name === entry.keys.join('\n') || entry.meanings.some((one) => one.name === name);
-    if (!isKnown && terms.length > 0) entry.meanings.push({ name, text: to, isPhrase, terms });
+  /** The most words from a place on that mean something else, too. */
+  private longestAt(cut: readonly CutWord[], at: number): { count: number; meanings: readonly Meaning[] } | null {
+    const most = Math.min(this.longest.get(cut[at].key) ?? 0, cut.length - at);
+    const names: string[] = [];
+    for (let count = 0; count < most; count++)
+      names.push(count === 0 ? cut[at].key : `${names[count - 1]}\n${cut[at + count].key}`);
+    for (let count = most; count > 0; count--) {
+      const name = names[count - 1];
+      const entry = this.entries.get(name);
+      const meanings = entry === undefined ? [] : (entry.meanings ??= this.meaningsOf(name, entry));
+      if (meanings.length > 0) return { count, meanings };
+    }
+    return null;
   }
 
-  private keysOf(text: string): string[] {
-    return this.cutText(text).map(({ key }) => key);
+  /** More than a query has terms are of no use: with one more than that, it is refused. */
+  private meaningsOf(name: string, { texts }: Entry): Meaning[] {
+    const known = new Set([name]);
+    const meanings: Meaning[] = [];
+    for (const text of texts.flat()) {
+      const other = this.nameOf(text);
+      if (known.has(other)) continue;
+      known.add(other);
+      const meaning = this.meaningOf(text);
+      if (meaning !== null && meanings.push(meaning) > QUERY_TERMS_MAX) break;
+    }
+    return meanings;
+  }
+
+  /** null: it has no words. */
+  private meaningOf(text: string): Meaning | null {
+    let meaning = this.meanings.get(text);
+    if (meaning === undefined) {
+      // By no dictionary, so that filters find the same. A phrase has its stop words, too.
+      const isPhrase = storedWords(this.analyser)(text).length > 1;
+      const terms = isPhrase ? [...new Set(this.analyser.terms(text))] : queryTerms(this.analyser, text);
+      this.meanings.set(text, (meaning = terms.length === 0 ? null : { text, isPhrase, terms }));
+    }
+    return meaning;
+  }
+
+  private nameOf(text: string): string {
+    let name = this.names.get(text);
+    if (name === undefined)
+      this.names.set(
+        text,
+        (name = this.cutText(text)
+          .map(({ key }) => key)
+          .join('\n')),
+      );
+    return name;
   }
 }
 
@@ -240,13 +283,20 @@ function withConditions(filter: Filter, changed: (condition: Filter & { type: st
 }
 
 const known = new WeakMap<readonly SynonymRule[], Synonyms>();
+/** By the rules as text: a record that is read again has the same rules as another object. */
+const latest = new LRUCache<string, Synonyms>({ max: 64 });
 
 /** The synonyms that a collection's rules are; undefined: it has none. */
 export function synonymsOf(rules: readonly SynonymRule[] | undefined, analyser: Analyser): Synonyms | undefined {
   if (rules === undefined) return undefined;
   let synonyms = known.get(rules);
-  if (synonyms === undefined || synonyms.analyser !== analyser)
-    known.set(rules, (synonyms = new Synonyms(rules, analyser)));
+  if (synonyms === undefined || synonyms.analyser !== analyser) {
+    const text = `${analyser.name} ${JSON.stringify(rules)}`;
+    synonyms = latest.get(text);
+    if (synonyms === undefined || synonyms.analyser !== analyser) synonyms = new Synonyms(rules, analyser);
+    latest.set(text, synonyms);
+    known.set(rules, synonyms);
+  }
   return synonyms;
 }
 

@@ -1,7 +1,8 @@
 import { keywordDraft } from '../../../../../coordinator/service/search/keyword-planning';
 import { wholeBag } from '../../../../../coordinator/service/search/query-words';
-import { Synonyms } from '../../../../../coordinator/service/synonyms/synonyms';
+import { Synonyms, synonymsOf } from '../../../../../coordinator/service/synonyms/synonyms';
 import type { SynonymRule } from '../../../../../coordinator/service/synonyms/synonym-rules';
+import type { Analyser } from '../../../../../shared/base/text/analyser';
 import { analyserFor } from '../../../../../shared/base/text/analyser-for';
 import type { Language } from '../../../../../shared/base/text/language';
 import type { Filter } from '../../../../../shared/contract/filter/filter';
@@ -92,4 +93,41 @@ test('more synonyms than a query has words are refused', () => {
   ]);
   const query = Array.from({ length: 200 }, (_, i) => `a${i}`).join(' ');
   expect(() => filtered(null, rules, query, 'all')).toThrow('more than 1024 synonyms');
+});
+
+test('each text of the rules is cut once for what it is found by, and only what is asked for is made a meaning', () => {
+  const plain = analyserFor(null);
+  let cut = 0;
+  const analyser: Analyser = {
+    ...plain,
+    terms: (text) => plain.terms(text),
+    parts: (text) => plain.parts(text),
+    termsToFind: (text) => plain.termsToFind(text),
+    placedParts: (text) => {
+      cut += 1;
+      return plain.placedParts(text);
+    },
+  };
+  // Each word is in a list of its own, and one is in all of them.
+  const lists = Array.from({ length: 300 }, (_, i) => [
+    'all',
+    ...Array.from({ length: 31 }, (__, j) => `w${i * 31 + j}`),
+  ]);
+  const texts = new Set(lists.flat()).size;
+  const synonyms = new Synonyms(lists, analyser);
+  expect(cut).toBe(texts);
+  expect(synonyms.inQuery('w40 x').rules[0].meanings).toHaveLength(31);
+  expect(cut).toBeLessThan(texts + 40);
+  const [{ meanings }] = synonyms.inQuery('all').rules;
+  expect(meanings.length).toBe(1025);
+  expect(synonyms.inQuery('all').rules[0].meanings).toBe(meanings);
+  expect(cut).toBeLessThan(2 * texts);
+});
+
+test('rules that are read again are the same synonyms', () => {
+  const analyser = analyserFor('en');
+  const rules = (): string[][] => [['pump', 'compressor']];
+  expect(synonymsOf(rules(), analyser)).toBe(synonymsOf(rules(), analyser));
+  expect(synonymsOf(rules(), analyserFor('de'))).not.toBe(synonymsOf(rules(), analyser));
+  expect(synonymsOf([['pump', 'motor']], analyser)).not.toBe(synonymsOf(rules(), analyser));
 });
