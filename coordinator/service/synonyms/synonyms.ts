@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { type Analyser, QUERY_TERMS_MAX, queryTerms } from '../../../shared/base/text/analyser';
 import type { Language } from '../../../shared/base/text/language';
@@ -283,8 +282,9 @@ function withConditions(filter: Filter, changed: (condition: Filter & { type: st
 }
 
 const known = new WeakMap<readonly SynonymRule[], Synonyms>();
-/** By the rules as text: a record that is read again has the same rules as another object. */
-const latest = new LRUCache<string, Synonyms>({ max: 64 });
+/** By the rules as text, the last ones behind: a record that is read again has the same rules as another object. */
+const latest = new Map<string, Synonyms>();
+const LATEST_MAX = 64;
 
 /** The synonyms that a collection's rules are; undefined: it has none. */
 export function synonymsOf(rules: readonly SynonymRule[] | undefined, analyser: Analyser): Synonyms | undefined {
@@ -294,7 +294,9 @@ export function synonymsOf(rules: readonly SynonymRule[] | undefined, analyser: 
     const text = `${analyser.name} ${JSON.stringify(rules)}`;
     synonyms = latest.get(text);
     if (synonyms === undefined || synonyms.analyser !== analyser) synonyms = new Synonyms(rules, analyser);
+    latest.delete(text);
     latest.set(text, synonyms);
+    for (const oldest of latest.keys()) if (latest.size > LATEST_MAX) latest.delete(oldest);
     known.set(rules, synonyms);
   }
   return synonyms;
