@@ -303,3 +303,65 @@ test('words with synonyms find what the rules say, the same over 1, 2 and 5 shar
   expect(one.found.more).toBeGreaterThan(200);
   expect(one.found.rules).toBeGreaterThan(200);
 }, 240_000);
+
+describe('a rule takes away', () => {
+  /** What of these texts is found, by its place. */
+  async function found(texts: string[], synonyms: SynonymRule[], bodies: object[]): Promise<number[][]> {
+    const node = await new ShardNode({ factories: graphFactories('int8'), openStore: openRocksStore }).start();
+    nodes.push(node);
+    const { service } = await plainService({ shardClient: node.client });
+    await service.collections.create(newCollection('c', { dim: 2, metric: 'cosine', shards: 2, synonyms }));
+    await service.vectors.upsert(
+      'c',
+      texts.map((text, i): VectorInput => ({
+        externalId: `${i}`,
+        source: { vector: Float32Array.of(1, i) },
+        metadata: '{}',
+        text,
+      })),
+    );
+    const answers: number[][] = [];
+    for (const body of bodies) {
+      const { search } = schema.parse({ ...body, vector: [1, 1], alpha: 0, k: texts.length });
+      answers.push(idsOf((await service.search.search('c', search)).hits));
+    }
+    return answers;
+  }
+
+  test('no word of a query, though the others have more meanings than there is room for', async () => {
+    const typed = Array.from({ length: 40 }, (_, i) => `q${i}`);
+    const meanings = (word: string): string[] => Array.from({ length: 31 }, (_, i) => `${word}m${i}`);
+    const texts = [typed.join(' '), typed.slice(0, 39).join(' '), 'q39', 'q0m30', 'other'];
+    const query = typed.join(' ');
+    const bodies = [
+      { query_text: query, match: 'all' },
+      { query_text: query, match: 'any' },
+      { query_text: `${query} +other`, query_syntax: 'simple', match: { at_least: 0.01 } },
+    ];
+    const rules = typed.map((word) => [word, ...meanings(word)]);
+    expect(await found(texts, rules, bodies)).toEqual([[0], [0, 1, 2, 3], []]);
+    expect(await found([...texts, 'q39 other'], rules, bodies.slice(2))).toEqual([[5]]);
+  });
+
+  test('nothing that begins like the last word, of a rule of several words', async () => {
+    const texts = ['drive units', 'drive unit', 'motor', 'drive', 'units', 'drive unit units', 'old drive units'];
+    const bodies = [
+      { query_text: 'drive unit', match: 'all' },
+      { query_text: 'drive unit', match: { at_least: 1 } },
+      { query_text: 'old drive unit', match: 'all' },
+      { query_text: 'drive unit old unit', match: 'all' },
+      { query_text: 'drive unit', match: 'any' },
+    ].map((body) => ({ ...body, prefix_last: true }));
+    const wanted = [[0, 1, 5, 6], [0, 1, 5, 6], [6], [6], [0, 1, 3, 4, 5, 6]];
+    expect(await found(texts, [['other', 'words']], bodies)).toEqual(wanted);
+    const more = wanted.map((ids, i) => (i === 2 || i === 3 ? ids : [...ids, 2].sort(byNumber)));
+    expect(await found(texts, [['motor', 'drive unit']], bodies)).toEqual(more);
+  });
+
+  test('nothing that is near to a word of its own', async () => {
+    const texts = ['moter pump', 'engine pump', 'motors', 'pump'];
+    const bodies = [1, 0].map((fuzzy) => ({ query_text: 'motor pump', match: 'all', fuzzy }));
+    expect(await found(texts, [['other', 'words']], bodies)).toEqual([[0], []]);
+    expect(await found(texts, [['motor', 'engine']], bodies)).toEqual([[0, 1], [1]]);
+  });
+});

@@ -232,9 +232,10 @@ export class HybridSearch {
 
 function termsStoodFor(asked: PlannedKeywords | null): string[] {
   const units = asked?.plan?.units ?? [];
-  return units.flatMap(({ terms, factors }) =>
-    factors === undefined ? [] : terms.map((place) => asked!.terms[place]),
-  );
+  return units.flatMap(({ terms, factors, meanings = [] }) => {
+    const meant = meanings.flatMap((meaning) => (meaning.filter === undefined ? meaning.terms : []));
+    return factors === undefined ? [] : [...terms, ...meant].map((place) => asked!.terms[place]);
+  });
 }
 
 /**

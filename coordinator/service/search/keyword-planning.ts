@@ -27,6 +27,8 @@ export interface KeywordDraft {
 export interface AskedVariants extends Variants {
   /** All of them, and near ones whether it is rare or not: hits must have one. */
   areAll?: true;
+  /** Places of the terms of several words with synonyms: each other word, for the last, makes one more meaning. */
+  meaning?: readonly number[];
 }
 
 /** As how much of a time one of a filler counts: of .05 to .3 the best for three judged sets (text.md). */
@@ -52,20 +54,24 @@ export function keywordDraft(query: KeywordQuery, analyser: Analyser, synonyms?:
     if (place === undefined) places.set(term, (place = terms.push(term) - 1));
     return place;
   };
+  // What was asked for has its place whatever it means besides.
+  const kept = synonyms === undefined ? undefined : new Set(words.flatMap((word) => word.terms));
+  if (kept !== undefined)
+    for (const { text } of positive) for (const term of termsSoughtOf(analyser, text)) kept.add(term);
+  let room = QUERY_TERMS_MAX - (kept?.size ?? 0);
   const placesOf = (own: readonly string[]): number[] | null => {
     const added = own.filter((term) => !places.has(term));
+    const meant = kept === undefined ? 0 : added.filter((term) => !kept.has(term)).length;
     // As of a bag, the first terms count.
-    if (own.length === 0 || terms.length + added.length > QUERY_TERMS_MAX) return null;
+    if (own.length === 0 || terms.length + added.length > QUERY_TERMS_MAX || (meant > 0 && meant > room)) return null;
+    room -= meant;
     for (const term of added) places.set(term, terms.push(term) - 1);
     return own.map((term) => places.get(term)!);
   };
   /** Terms of units. */
   const alone = new Set<string>();
-  const grouped = synonyms === undefined ? undefined : groupedWords(bag, query.match, synonyms);
-  for (const group of grouped?.groups ?? []) {
-    const unit = groupUnit(group, !group.isMust, placesOf);
-    if (unit !== null) units.push(unit);
-  }
+  const grouped = synonyms === undefined ? undefined : groupedWords(bag, query.match, synonyms, placesOf);
+  units.push(...(grouped?.units ?? []));
   const groupCount = units.length;
   for (const word of words) {
     if (word.kind !== 'word') continue;
@@ -97,7 +103,9 @@ export function keywordDraft(query: KeywordQuery, analyser: Analyser, synonyms?:
   const edits = (term: string): 0 | 1 | 2 => editsOf(query.fuzzy ?? 0, term);
   units.forEach(({ terms: [place, ...others], isOptional }, i) => {
     const term = terms[place];
-    if (i >= groupCount && isOptional && others.length === 0 && !isPartOfWord(analyser, term) && edits(term) > 0)
+    // The first term of a unit of synonyms is what was asked for, if that is one.
+    const isOne = (i < groupCount ? grouped!.typed[i] : [place, ...others]).length === 1;
+    if (isOne && isOptional && !isPartOfWord(analyser, term) && edits(term) > 0)
       variants.set(i, { edits: edits(term) });
   });
   for (const clause of positive) {
@@ -158,10 +166,19 @@ export function keywordDraft(query: KeywordQuery, analyser: Analyser, synonyms?:
         unitOf(place, true) < 0 &&
         words.some(({ kind, terms: filling }) => kind === 'filler' && filling.includes(own[0]));
       let unit = isFiller ? fillerOf(place) : unitOf(place, false);
-      // Of a word with synonyms, what begins so is one more meaning.
-      if (unit < 0) unit = units.findIndex(({ terms: [typed] }, i) => i < groupCount && typed === place);
-      if (unit < 0) unit = units.push(isFiller ? fillerUnit(place) : { terms: [place], isOptional: true }) - 1;
-      variants.set(unit, { ...variantsOf('prefix', terms[place], last.text), edits: variants.get(unit)?.edits ?? 0 });
+      const prefix = { ...variantsOf('prefix', terms[place], last.text), edits: 0 as const };
+      // Of words with synonyms, what begins so is one more meaning; where any word is enough, it is one by itself.
+      const typed = query.match === 'any' ? [] : (grouped?.typed ?? []);
+      const groups = typed.flatMap((all, i) => (all.length > 1 && all.includes(place) ? [i] : []));
+      for (const i of groups)
+        variants.set(i, { ...prefix, meaning: [...typed[i].filter((one) => one !== place), place] });
+      if (unit < 0)
+        unit = units.findIndex(
+          ({ terms: [first] }, i) => i < groupCount && first === place && (typed[i] ?? [first]).length === 1,
+        );
+      if (unit < 0 && groups.length === 0)
+        unit = units.push(isFiller ? fillerUnit(place) : { terms: [place], isOptional: true }) - 1;
+      if (unit >= 0) variants.set(unit, { ...prefix, edits: variants.get(unit)?.edits ?? 0 });
     }
   }
   const optional = units.filter(({ isOptional }) => isOptional).length;
@@ -187,6 +204,11 @@ function groupsOfField(
   const units = rules.flatMap((rule) => groupUnit(rule, false, placesOf) ?? []);
   const places = left === null ? null : placesOf(left);
   return places === null ? units : [...units, { terms: places, isOptional: false }];
+}
+
+/** All terms that a part of a query may be looked for with. */
+function termsSoughtOf(analyser: Analyser, text: string): string[] {
+  return [...analyser.terms(text), ...queryTerms(analyser, text), ...wordTerms(analyser, text)];
 }
 
 function fillerUnit(place: number): KeywordUnit {

@@ -8,9 +8,15 @@ export interface WordGroup extends Pick<FoundRule, 'terms' | 'meanings'> {
   isMust: boolean;
 }
 
+/** Gives terms their places; null: there is no room for some. */
+type PlacesOf = (terms: readonly string[]) => number[] | null;
+
 /** What synonyms make of the words of a query. */
 export interface GroupedWords {
-  groups: WordGroup[];
+  /** Those of rules for whose words there is room. */
+  units: KeywordUnit[];
+  /** The places of the words that the rule of a unit is for. */
+  typed: (readonly number[])[];
   /** The terms of a word that are looked for outside of the groups. */
   leftOf: (word: AskedWord) => readonly string[];
 }
@@ -23,6 +29,7 @@ export function groupedWords(
   clauses: readonly KeywordClause[],
   match: KeywordMatch,
   synonyms: Synonyms,
+  placesOf: PlacesOf,
 ): GroupedWords | undefined {
   const parts: { text: string; isMust: boolean }[] = [];
   for (const { occurs, text } of clauses) {
@@ -30,28 +37,39 @@ export function groupedWords(
     if (last !== undefined && !last.isMust && occurs === 'may') last.text += ` ${text}`;
     else parts.push({ text, isMust: occurs === 'must' });
   }
-  const groups = new Map<string, WordGroup>();
-  const taken = new Set<string>();
+  const groups = new Map<string, WordGroup & { parts: string[] }>();
   const left = new Set<string>();
   for (const { text, isMust } of parts) {
     const { words, rules } = synonyms.inQuery(text);
     for (const word of words) for (const key of partsOf(word.terms, synonyms)) left.add(key);
     for (const rule of rules) {
-      for (const word of rule.words) for (const key of partsOf(word.terms, synonyms)) taken.add(key);
       const name = rule.words.map(({ key }) => key).join('\n');
       const { terms, meanings } = rule;
-      groups.set(name, { terms, meanings, isMust: isMust || groups.get(name)?.isMust === true });
+      const own = rule.words.flatMap((word) => partsOf(word.terms, synonyms));
+      groups.set(name, { terms, meanings, parts: own, isMust: isMust || groups.get(name)?.isMust === true });
     }
   }
   if (groups.size === 0) return undefined;
+  const units: KeywordUnit[] = [];
+  const typed: (readonly number[])[] = [];
+  const taken = new Set<string>();
+  const single = new Set<string>();
+  for (const group of groups.values()) {
+    const unit = groupUnit(group, !group.isMust, placesOf);
+    for (const key of group.parts) (unit === null ? left : taken).add(key);
+    if (unit === null) continue;
+    units.push(unit);
+    typed.push(placesOf(group.terms) ?? []);
+    for (const term of singleTerms(group)) single.add(term);
+  }
   if (match !== 'any')
     return {
-      groups: [...groups.values()],
+      units,
+      typed,
       leftOf: ({ terms }) => (taken.has(terms.join(' ')) && !left.has(terms.join(' ')) ? [] : terms),
     };
   // Where any word is enough, a part of what a rule has is, too; each term counts once.
-  const single = new Set([...groups.values()].flatMap((group) => singleTerms(group)));
-  return { groups: [...groups.values()], leftOf: ({ terms }) => terms.filter((term) => !single.has(term)) };
+  return { units, typed, leftOf: ({ terms }) => terms.filter((term) => !single.has(term)) };
 }
 
 /** Words of a query (query-words.ts) that a cut word is. */
@@ -64,16 +82,17 @@ function singleTerms({ terms, meanings }: Pick<WordGroup, 'terms' | 'meanings'>)
   return [...new Set(terms.length === 1 ? [terms[0], ...single] : single)];
 }
 
-/** The unit of a group; null: there is no room for its terms. `placesOf`: null where there is none for some. */
+/** The unit of a group; null: there is no room for the words that were asked for. */
 export function groupUnit(
   group: Pick<WordGroup, 'terms' | 'meanings'>,
   isOptional: boolean,
-  placesOf: (terms: readonly string[]) => number[] | null,
+  placesOf: PlacesOf,
 ): KeywordUnit | null {
+  const typed = placesOf(group.terms);
+  if (typed === null) return null;
   const terms = singleTerms(group).flatMap((term) => placesOf([term]) ?? []);
   const meanings: KeywordMeaning[] = [];
-  const typed = group.terms.length > 1 ? placesOf(group.terms) : null;
-  if (typed !== null) meanings.push({ terms: typed });
+  if (typed.length > 1) meanings.push({ terms: typed });
   for (const { text, isPhrase, terms: own } of group.meanings) {
     if (own.length === 1 && !isPhrase) continue;
     const places = placesOf(own);
@@ -81,7 +100,6 @@ export function groupUnit(
     // Terms that are there are not yet a phrase.
     meanings.push({ terms: places, ...(isPhrase && { filter: { type: 'words', query: text, match: 'phrase' } }) });
   }
-  if (terms.length === 0 && meanings.length === 0) return null;
   return { terms, factors: terms.map(() => 1), ...(meanings.length > 0 && { meanings }), isOptional };
 }
 

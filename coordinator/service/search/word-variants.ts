@@ -28,7 +28,7 @@ export async function withVariants(
   const units = [...draft.units];
   const found = await Promise.all(
     [...draft.variants].map(async ([unit, variants]) => {
-      const place = units[unit].terms[0];
+      const place = variants.meaning?.at(-1) ?? units[unit].terms[0];
       const isRare = variants.areAll === true || rarity(statistics, place);
       return { unit, place, variants, ...(await othersOf(terms[place], variants, isRare, expand)) };
     }),
@@ -37,15 +37,24 @@ export async function withVariants(
     const own = [...units[unit].terms];
     const factors = [...(units[unit].factors ?? [1])];
     const [most] = factors;
+    const meanings = [...(units[unit].meanings ?? [])];
     for (const { term, frequency, factor } of others) {
       let at = places.get(term);
       if (at === undefined) {
         places.set(term, (at = terms.push(term) - 1));
         documentFrequencies.push(frequency);
       }
+      if (variants.meaning !== undefined) {
+        meanings.push({ terms: [...new Set([...variants.meaning.slice(0, -1), at])] });
+        continue;
+      }
       if (own.includes(at)) continue;
       own.push(at);
       factors.push(most * factor);
+    }
+    if (variants.meaning !== undefined) {
+      units[unit] = { ...units[unit], meanings };
+      continue;
     }
     const more = variants.areAll === true && isCut ? moreOf(terms[place], variants) : null;
     if (own.length > 1)
