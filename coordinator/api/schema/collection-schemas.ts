@@ -9,7 +9,7 @@ import {
 import { DEFAULT_METADATA_STORAGE, METADATA_STORAGES } from '../../../shared/contract/shard/metadata-storage';
 import { DEFAULT_QUANTIZATION, QUANTIZATIONS } from '../../../shared/contract/vector/quantization';
 import { DEFAULT_VECTOR_STORAGE, VECTOR_STORAGES } from '../../../shared/contract/vector/vector-storage';
-import { STOP_WORD_BOUNDS } from '../../service/synonyms/own-stop-words';
+import { excessOfStopWords } from '../../service/synonyms/own-stop-words';
 import { faultOfRules, SYNONYM_BOUNDS, type SynonymRule } from '../../service/synonyms/synonym-rules';
 import { type HttpLimits, REQUEST_BOUNDS } from '../requests/http-limits';
 import { itemExpiry, itemVersion, vectorValues } from '../fields/answer-fields';
@@ -100,12 +100,8 @@ const stopWords = z
       'Stop words of the collection besides those of its language. They hold at once, for queries and filters by words, and change nothing that is stored.',
   })
   .superRefine((given, context) => {
-    const { words, characters } = STOP_WORD_BOUNDS;
-    for (const name of ['add', 'remove'] as const) {
-      if (given[name].length > words) report(context, given, `must have at most ${words} words in ${name}`);
-      if (given[name].some(({ length }) => length === 0 || length > characters))
-        report(context, given, `must have words of 1 to ${characters} characters in ${name}`);
-    }
+    const fault = excessOfStopWords(given);
+    if (fault !== null) report(context, given, fault);
   });
 const stopWordsAnswer = z
   .object({ add: z.array(z.string()), remove: z.array(z.string()) })

@@ -294,7 +294,7 @@ export class ReshardPass {
     else while ((await this.drainAll(transfers)) > 0);
     // No answer of theirs may be given once one of the new shards may take a write.
     await transfers.stageAll(from, 'closed');
-    if (this.isRestored) await this.openWithModel();
+    if (this.isRestored) await this.openWithSettings();
     else await this.store({ state: 'opening' });
     if (this.owned.isEnded) return;
     log.info(
@@ -325,16 +325,22 @@ export class ReshardPass {
 
   /**
    * There is no way back from here, so the backup's model becomes the collection's in the same moment: no text is
-   * embedded with another one from now on. The restore notes it, too, and can't be given up any more. Errors: conflict
+   * embedded with another one from now on. So do its synonyms and stop words, where the collection has none; what is
+   * changed or taken away later stays so. The restore notes it, too, and can't be given up any more. Errors: conflict
    * when the collection has another model by now, or the restore was given up.
    */
-  private async openWithModel(): Promise<void> {
+  private async openWithSettings(): Promise<void> {
     const { name, to, restored } = this.owned.record;
-    const { restore, embeddingModel: model } = restored!;
+    const { restore, embeddingModel: model, synonyms, stopWords } = restored!;
     const key = collectionPath(name);
     await this.changeWithCollection(async ({ record, revision }) => {
       mustHaveModel(record, model);
-      const value = collectionToValue({ ...record, embeddingModel: record.embeddingModel ?? model });
+      const value = collectionToValue({
+        ...record,
+        embeddingModel: record.embeddingModel ?? model,
+        synonyms: record.synonyms ?? synonyms,
+        stopWords: record.stopWords ?? stopWords,
+      });
       const { guards, changes } = await this.parts.restores.finalNote(restore, to.uid);
       return {
         change: { state: 'opening' },

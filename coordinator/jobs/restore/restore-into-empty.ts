@@ -54,14 +54,14 @@ export class RestoreIntoEmpty {
    */
   async begin(): Promise<void> {
     const { id } = this.owned.content;
-    const { uid, shards, seed, replicas, minInSync, embeddingModel } = this.record;
+    const { uid, shards, seed, replicas, minInSync, embeddingModel, synonyms, stopWords } = this.record;
     for (let attempt = 1; !this.isBegun; attempt += 1) {
       const present = await this.mustBeThere();
       this.mustStillAgree(present);
       const { guards, changes } = await this.parts.reshards.plannedRestore(
         present,
         { uid, shards },
-        { restore: id, seed: seed!, replicas, minInSync, embeddingModel },
+        { restore: id, seed: seed!, replicas, minInSync, embeddingModel, synonyms, stopWords },
       );
       const collections = this.owned.content.collections.map((one, i) =>
         i === this.at ? { ...one, into: { begun: true } } : one,

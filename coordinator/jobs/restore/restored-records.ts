@@ -8,8 +8,8 @@ import { METRICS } from '../../../shared/contract/vector/metric';
 import { QUANTIZATIONS } from '../../../shared/contract/vector/quantization';
 import { VECTOR_STORAGES } from '../../../shared/contract/vector/vector-storage';
 import { collectionFromEntry, type CollectionRecord } from '../../service/collections/collection-record';
-import { STOP_WORD_BOUNDS } from '../../service/synonyms/own-stop-words';
-import { SYNONYM_BOUNDS } from '../../service/synonyms/synonym-rules';
+import { excessOfStopWords } from '../../service/synonyms/own-stop-words';
+import { faultOfRules } from '../../service/synonyms/synonym-rules';
 import { type KeyRecord, keyFromEntry } from '../../service/keys/key-record';
 import { QUOTA_PERIODS } from '../../service/keys/quota/key-quota';
 
@@ -33,8 +33,7 @@ const uid = z.string().regex(/^[\w-]{1,64}$/);
 const text = z.string().max(TEXT_LENGTH_MAX);
 /** It becomes part of names in the cluster store. */
 const time = z.string().regex(/^[\w:.+-]{0,40}$/);
-const ownWords = z.array(z.string().max(STOP_WORD_BOUNDS.characters)).max(STOP_WORD_BOUNDS.words);
-const texts = z.array(z.string().max(SYNONYM_BOUNDS.characters)).max(SYNONYM_BOUNDS.words);
+const words = z.array(z.string());
 const most = z.int().min(0).nullable();
 
 const collection = z.object({
@@ -51,10 +50,10 @@ const collection = z.object({
     .optional(),
   keywordPositions: z.literal(false).optional(),
   synonyms: z
-    .array(z.union([texts, z.object({ from: texts, to: texts })]))
-    .max(SYNONYM_BOUNDS.rules)
+    .array(z.union([words, z.object({ from: words, to: words })]))
+    .superRefine(boundedBy(faultOfRules))
     .optional(),
-  stopWords: z.object({ add: ownWords, remove: ownWords }).optional(),
+  stopWords: z.object({ add: words, remove: words }).superRefine(boundedBy(excessOfStopWords)).optional(),
   quantization: z.enum(QUANTIZATIONS),
   metadata: z.enum(METADATA_STORAGES).optional(),
   vectors: z.enum(VECTOR_STORAGES).optional(),
@@ -101,6 +100,14 @@ export function backedUpRecord({ name, record }: { name: string; record: string 
 /** A key of a backup. Errors: storage_damaged. */
 export function backedUpKey(value: string): KeyRecord {
   return fitting(key, () => keyFromEntry({ key: '', value }), 'a key') as KeyRecord;
+}
+
+/** Also beyond what the API takes it would be held by every process, and looked at by every search. */
+function boundedBy<Value>(faultOf: (value: Value) => string | null): (value: Value, context: z.RefinementCtx) => void {
+  return (value, context) => {
+    const fault = faultOf(value);
+    if (fault !== null) context.addIssue({ code: 'custom', message: fault });
+  };
 }
 
 function fitting<Content>(schema: z.ZodType<Content>, read: () => unknown, what: string): Content {

@@ -56,8 +56,9 @@ export async function intoExisting(
     replicas,
     minInSync: replicas === present.replicas ? present.minInSync : defaultMinInSync(replicas),
     embeddingModel: present.embeddingModel ?? before.embeddingModel,
-    synonyms: present.synonyms ?? before.synonyms,
-    stopWords: present.stopWords ?? before.stopWords,
+    // The backup's: whether the collection has its own is seen when its new shards take over.
+    synonyms: before.synonyms,
+    stopWords: before.stopWords,
     state: 'creating',
   };
   return { ...wanted, record: collectionToValue(record), into: { begun: false } };

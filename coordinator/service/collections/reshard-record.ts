@@ -2,6 +2,8 @@ import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { StoreChange, StoreEntry } from '../../../shared/cluster-store/cluster-store';
 import type { KeywordFields } from '../../../shared/contract/shard/keyword-fields';
 import type { ShardSeed } from '../../../shared/contract/shard/shard-backup';
+import type { StopWords } from '../synonyms/own-stop-words';
+import type { SynonymRule } from '../synonyms/synonym-rules';
 import { type CollectionRecord, type DropIntent, dropPath, dropToValue } from './collection-record';
 
 /** Every reshard under way, or failed, is one entry under this prefix, with the identity of its collection. */
@@ -66,6 +68,9 @@ export interface RestoredSet {
   minInSync: number;
   /** The model of its texts; null: it has none. */
   embeddingModel: string | null;
+  /** For a collection that has none once the new shards take over. */
+  synonyms?: readonly SynonymRule[] | undefined;
+  stopWords?: StopWords | undefined;
 }
 
 /** How much of an old shard is in the new ones. */

@@ -12,7 +12,20 @@ export interface StopWords {
   readonly remove: readonly string[];
 }
 
-export const STOP_WORD_BOUNDS = { words: 1_000, characters: 64 } as const;
+/** Every process holds those of all collections. */
+const STOP_WORD_BOUNDS = { words: 1_000, characters: 64, bytes: 65_536 } as const;
+
+/** What is too much or too little of stop words, in any language; null: nothing. */
+export function excessOfStopWords({ add, remove }: StopWords): string | null {
+  const { words, characters, bytes } = STOP_WORD_BOUNDS;
+  for (const [name, given] of Object.entries({ add, remove })) {
+    if (given.length > words) return `must have at most ${words} words in ${name}`;
+    if (given.some(({ length }) => length === 0 || length > characters))
+      return `must have words of 1 to ${characters} characters in ${name}`;
+  }
+  const stored = Buffer.byteLength(JSON.stringify({ add, remove }));
+  return stored > bytes ? `must take at most ${bytes} bytes as JSON, and takes ${stored}` : null;
+}
 
 /**
  * The analyser of a collection with stop words of its own, in all their forms. What is stored is the same, so shards

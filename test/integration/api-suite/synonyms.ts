@@ -191,6 +191,12 @@ export function synonymsSuite(context: SuiteContext): void {
         { remove: Array.from({ length: 1_001 }, (_, i) => `w${i}`) },
         'stop_words must have at most 1000 words in remove',
       ],
+      [
+        Object.fromEntries(
+          ['add', 'remove'].map((name) => [name, Array.from({ length: 1_000 }, (_, i) => `w${i}`.padEnd(40, 'ä'))]),
+        ),
+        'stop_words must take at most 65536 bytes as JSON, and takes 1',
+      ],
     ])('refused: %#', async (words, message) => {
       const name = await context.collection({});
       expect(errorOf(await context.api.patch(`/v1/collections/${name}`, { stop_words: words }), 422)).toContain(

@@ -442,6 +442,66 @@ test('a model that the collection gets at the last moment makes the restore fail
   expect(await idsOf('hollow')).toEqual(['mine']);
 });
 
+describe('synonyms and stop words of the backup', () => {
+  const theirs = { synonyms: [['car', 'automobile']], stopWords: { add: ['item'], remove: ['the'] } };
+  const own = { synonyms: [['pump', 'compressor']], stopWords: { add: ['thing'], remove: [] } };
+  const none = { synonyms: null, stopWords: null };
+  const wordsOf = async (name: string) => {
+    const { synonyms, stopWords } = await service.collections.get(name);
+    return { synonyms, stopWords };
+  };
+  beforeEach(async () => {
+    await service.collections.update('things', theirs);
+    backup = await backedUp(service);
+  });
+
+  test('become those of an empty collection without', async () => {
+    await empty('hollow');
+    expect((await restoredBy(service, into('hollow'))).state).toBe('done');
+    expect(await wordsOf('hollow')).toEqual(theirs);
+  });
+
+  test('leave its own as they are, each by itself', async () => {
+    await empty('hollow', { synonyms: own.synonyms });
+    await empty('other', { stopWords: own.stopWords });
+    for (const name of ['hollow', 'other']) expect((await restoredBy(service, into(name))).state).toBe('done');
+    expect(await wordsOf('hollow')).toEqual({ ...theirs, synonyms: own.synonyms });
+    expect(await wordsOf('other')).toEqual({ ...theirs, stopWords: own.stopWords });
+  });
+
+  test.each([
+    ['gets its own', none, own, own],
+    ['loses its own', own, none, theirs],
+  ])('are taken by what the collection has when its shards are sealed: one that %s', async (_, before, then, after) => {
+    await empty('hollow', before);
+    beforeWrite = async (_id, operations) =>
+      void (isSeal(operations) && (await service.collections.update('hollow', then)));
+    expect((await restoredBy(service, into('hollow'))).state).toBe('done');
+    expect(await wordsOf('hollow')).toEqual(after);
+  });
+
+  test('do not come back once they were taken away, also while the new shards take over', async () => {
+    await empty('hollow');
+    let seen: unknown = null;
+    afterStore = async (changes) => {
+      if (seen !== null || !storesReshard(changes, 'opening', 'hollow')) return;
+      seen = collectionFromEntry((await held.store.get(collectionPath('hollow')))!);
+      await service.catalog.update('hollow', (record) => ({ ...record, synonyms: undefined, stopWords: undefined }));
+    };
+    expect((await restoredBy(service, into('hollow'))).state).toBe('done');
+    expect(seen).toMatchObject(theirs);
+    expect(await wordsOf('hollow')).toEqual(none);
+  });
+
+  test('stay away from a collection when the restore fails', async () => {
+    await empty('hollow');
+    beforeWrite = async (_, operations) =>
+      void (isSeal(operations) && (await service.vectors.upsert('hollow', [item('mine', [1, 1])])));
+    expect((await restoredBy(service, into('hollow'))).state).toBe('failed');
+    expect(await wordsOf('hollow')).toEqual(none);
+  });
+});
+
 test.each(['as it begins to be filled', 'as it is sealed'])(
   'a write %s is kept, and the restore fails with a conflict that leaves nothing',
   async (when) => {

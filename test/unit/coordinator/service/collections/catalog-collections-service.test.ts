@@ -188,3 +188,37 @@ test('synonyms and stop words wait until every member keeps them, and stay throu
   const strange = entry.value.replace('"automobile"', '7');
   expect(() => backedUpRecord({ name: 'a', record: strange })).toThrow('the backup is damaged');
 });
+
+test.each<[string, object, string]>([
+  ['a rule of one word', { synonyms: [['car']] }, 'synonyms: has a rule that says nothing at 0'],
+  ['a rule for nothing', { synonyms: [{ from: ['car'], to: [] }] }, 'synonyms: has a rule that says nothing at 0'],
+  ['an empty synonym', { synonyms: [['car', '']] }, 'synonyms: must have words of 1 to 256 characters'],
+  [
+    'more words in a rule than the API takes',
+    { synonyms: [{ from: Array.from({ length: 20 }, () => 'a'), to: Array.from({ length: 20 }, () => 'b') }] },
+    'synonyms: must have at most 32 words in a rule',
+  ],
+  [
+    'synonyms of too many bytes',
+    { synonyms: Array.from({ length: 300 }, () => ['x'.repeat(200), 'y'.repeat(200)]) },
+    'synonyms: must take at most 65536 bytes',
+  ],
+  ['an empty stop word', { stop_words: { add: [''], remove: [] } }, 'stopWords: must have words of 1 to 64 characters'],
+  [
+    'too many stop words',
+    { stop_words: { add: [], remove: Array.from({ length: 1_001 }, () => 'a') } },
+    'stopWords: must have at most 1000 words in remove',
+  ],
+  [
+    'stop words of too many bytes',
+    { stop_words: { add: Array.from({ length: 1_000 }, () => 'ä'.repeat(64)), remove: [] } },
+    'stopWords: must take at most 65536 bytes',
+  ],
+])('a backup with %s is damaged', async (_, rules, message) => {
+  const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
+  const { service } = await plainService({ store });
+  await service.collections.create(newCollection('a'));
+  const record = JSON.parse((await store.get('/q/collections/a'))!.value);
+  const read = (): unknown => backedUpRecord({ name: 'a', record: JSON.stringify({ ...record, ...rules }) });
+  expect(read).toThrow(expect.objectContaining({ kind: 'storage_damaged', message: expect.stringContaining(message) }));
+});
