@@ -302,7 +302,7 @@ test('words with synonyms find what the rules say, the same over 1, 2 and 5 shar
   expect(one.found.hits).toBeGreaterThan(1_000);
   expect(one.found.more).toBeGreaterThan(200);
   expect(one.found.rules).toBeGreaterThan(200);
-}, 240_000);
+}, 900_000);
 
 describe('a rule takes away', () => {
   /** What of these texts is found, by its place. */
