@@ -223,7 +223,7 @@ test('of long texts with very many words are found, too', async () => {
   expect(await items.ask('w72 w70 w0', 70)).toEqual({ found: [0], undecided: [60] });
   expect((await items.ask('w3058 w3057', 5)).found).toEqual([59]);
   expect(await items.ask('w2999 w1', 0)).toEqual({ found: [], undecided: [60] });
-}, 60_000);
+}, 900_000);
 
 test('are in the folder of a shard once it was optimized, unless its specification says no', async () => {
   const node = await new ShardNode({ factories: plainFactories, openStore: openRocksStore }).start();
