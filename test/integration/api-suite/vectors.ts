@@ -512,7 +512,7 @@ export function vectorsSuite(context: SuiteContext): void {
       });
       expect(failureOf(await drop('nobody', 5))).toMatchObject({ code: 409, conflicts: [{ version: null }] });
       expect(failureOf(await drop('a', 'x')).code).toBe(400);
-      expect(failureOf(await dropAll([a, a]))).toMatchObject({
+      expect(failureOf(await dropAll([a, b + 1]))).toMatchObject({
         code: 409,
         conflicts: [{ external_id: 'b', version: b }],
       });
