@@ -517,6 +517,23 @@ test('fields that are changed: the present index answers until the new one is wh
   expect(one.found.words).toBeGreaterThan(500);
 }, 900_000);
 
+/** A service whose collection "c" has the texts, by their places. */
+async function serviceWith(
+  texts: readonly string[],
+  given: { shards: number; language?: 'en' },
+): Promise<PlainService> {
+  const node = await new ShardNode({ factories: graphFactories('int8'), openStore: openRocksStore }).start();
+  nodes.push(node);
+  const started = await plainService({ shardClient: node.client });
+  await started.service.collections.create(newCollection('c', { dim: 2, metric: 'cosine', ...given }));
+  const source = { vector: Float32Array.of(1, 1) };
+  await started.service.vectors.upsert(
+    'c',
+    texts.map((text, i): VectorInput => ({ externalId: `${i}`, source, metadata: '{}', text })),
+  );
+  return started;
+}
+
 test('a word that must be there stands for more words than are cut by frequency, over 1, 2 and 5 shards', async () => {
   const texts = Array.from({ length: 240 }, (_, i) =>
     i % 3 === 0 ? `pump${i % 160} pump${(i * 7) % 160} of iron` : i % 3 === 1 ? `iron pimp${i}` : 'iron alone',
@@ -525,15 +542,7 @@ test('a word that must be there stands for more words than are cut by frequency,
   const statistics = { documentCount: texts.length, totalLength: documents.flat().length };
   const told: ScoredHit[][] = [];
   for (const shards of [1, 2, 5]) {
-    const node = await new ShardNode({ factories: graphFactories('int8'), openStore: openRocksStore }).start();
-    nodes.push(node);
-    const { service } = await plainService({ shardClient: node.client });
-    await service.collections.create(newCollection('c', { dim: 2, metric: 'cosine', shards }));
-    const source = { vector: Float32Array.of(1, 1) };
-    await service.vectors.upsert(
-      'c',
-      texts.map((text, i): VectorInput => ({ externalId: `${i}`, source, metadata: '{}', text })),
-    );
+    const { service } = await serviceWith(texts, { shards });
     const find = async (query: string, alpha: number): Promise<ScoredHit[]> => {
       const body = {
         query_text: query,
@@ -589,15 +598,7 @@ test('a word that must be there is itself none of those that are cut by frequenc
   const documents = texts.map((text) => defaultAnalyser.terms(text));
   const told: ScoredHit[][] = [];
   for (const shards of [1, 2, 5]) {
-    const node = await new ShardNode({ factories: graphFactories('int8'), openStore: openRocksStore }).start();
-    nodes.push(node);
-    const { service } = await plainService({ shardClient: node.client });
-    await service.collections.create(newCollection('c', { dim: 2, metric: 'cosine', shards }));
-    const source = { vector: Float32Array.of(1, 1) };
-    await service.vectors.upsert(
-      'c',
-      texts.map((text, i): VectorInput => ({ externalId: `${i}`, source, metadata: '{}', text })),
-    );
+    const { service } = await serviceWith(texts, { shards });
     const found: ScoredHit[] = [];
     for (const [word, sign, isMeant] of [
       ['pump', '*', (term: string) => term.startsWith('pump')],
@@ -646,15 +647,7 @@ test('of a language, words begin like the stem or like what is written, over 1, 
     texts.flatMap((text, i) => (starts.some((start) => text.includes(start)) ? [`${i}`] : [])).sort();
   const told: ScoredHit[][] = [];
   for (const shards of [1, 2, 5]) {
-    const node = await new ShardNode({ factories: graphFactories('int8'), openStore: openRocksStore }).start();
-    nodes.push(node);
-    const { service } = await plainService({ shardClient: node.client });
-    await service.collections.create(newCollection('c', { dim: 2, metric: 'cosine', shards, language: 'en' }));
-    const source = { vector: Float32Array.of(1, 1) };
-    await service.vectors.upsert(
-      'c',
-      texts.map((text, i): VectorInput => ({ externalId: `${i}`, source, metadata: '{}', text })),
-    );
+    const { service } = await serviceWith(texts, { shards, language: 'en' });
     const find = async (query: string, alpha = 0): Promise<ScoredHit[]> => {
       const body = { query_text: query, query_syntax: 'simple', vector: [1, 1], alpha, k: 200, exact: true };
       const { hits } = await service.search.search('c', schema.parse({ ...body, explain: true }).search);

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { queryTerms } from '../../../shared/base/text/analyser';
 import { phraseOf } from '../../../shared/base/text/phrase';
+import { inTime } from '../../../shared/base/time/deadline';
 import { inSlices, ownTurn } from '../../../shared/base/time/work-slices';
 import type { JsonObject, JsonValue } from '../../../shared/contract/filter/filter';
 import { lookUpPath } from '../../../shared/contract/filter/metadata-path';
@@ -167,7 +167,8 @@ class HighlightedHits implements LaterContents {
     }
     if (wanted.length === 0) return;
     const shown = wanted.flatMap(({ sentences }) => sentences.map((sentence) => shownOf(sentence)));
-    const vectors = await inTime(embed(shown), budget.untilMs);
+    const leftMs = (budget.untilMs ?? 0) - performance.now();
+    const vectors = await inTime(embed(shown), leftMs, () => new Error('too late')).catch(() => null);
     if (vectors === null) budget.sentencesLeft = 0;
     let at = 0;
     for (const { hit, sentences } of wanted) {
@@ -233,20 +234,6 @@ interface Sentence {
 
 function shownOf({ of, passage: { start, end } }: Sentence): string {
   return of.slice(start, end);
-}
-
-/** What is there by then; null: nothing, or it failed. */
-async function inTime<Made>(making: Promise<Made>, untilMs = performance.now()): Promise<Made | null> {
-  const ended = new AbortController();
-  const late = sleep(Math.max(0, untilMs - performance.now()), null, { signal: ended.signal, ref: false });
-  try {
-    return await Promise.race([making, late]);
-  } catch {
-    return null;
-  } finally {
-    ended.abort();
-    late.catch(() => undefined);
-  }
 }
 
 /** The text under a path of metadata, or those of a list with their places. */

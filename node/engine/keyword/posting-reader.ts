@@ -66,3 +66,10 @@ export class PostingReader {
     this.position = placeOfDocument(this.documents, this.position, this.end, document);
   }
 }
+
+/** The least of what they have of a document; 0 of none. Documents must be asked for in ascending order. */
+export function leastFrequencyIn(readers: readonly PostingReader[], document: number): number {
+  let least = Infinity;
+  for (let i = 0; i < readers.length && least > 0; i++) least = Math.min(least, readers[i].frequencyIn(document));
+  return least === Infinity ? 0 : least;
+}

@@ -9,6 +9,11 @@ export interface PostingView {
   end: number;
 }
 
+/** A list that is all there is of its arrays. */
+export function wholeView({ documents, frequencies }: Pick<PostingView, 'documents' | 'frequencies'>): PostingView {
+  return { documents, frequencies, start: 0, end: documents.length };
+}
+
 /** The place, from `from` on, of the first document that is not before another: by doubling steps, then bisection. */
 export function placeOfDocument(documents: Uint32Array, from: number, end: number, document: number): number {
   let low = from;

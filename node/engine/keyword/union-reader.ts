@@ -1,7 +1,7 @@
 import { BOUND_SLACK, type LengthNorm, termScore } from './bm25';
 import { NO_DOCUMENT } from './document-table';
 import type { PostingLists } from './posting-lists';
-import { LONG_FREQUENCY, placeOfDocument, type PostingView } from './posting-view';
+import { LONG_FREQUENCY, placeOfDocument, type PostingView, wholeView } from './posting-view';
 import type { MeaningList, UnitTerm } from './searched-units';
 
 /** Documents of a part at least and at most, as powers of two. The largest fits into the second-level cache. */
@@ -44,8 +44,7 @@ export class UnionReader {
     private readonly meanings: readonly MeaningList[] = [],
   ) {
     this.views = terms.map(({ term }) => lists.view(term));
-    for (const { documents, frequencies } of meanings)
-      this.views.push({ documents, frequencies, start: 0, end: documents.length });
+    for (const list of meanings) this.views.push(wholeView(list));
     this.positions = this.views.map(({ start }) => start);
     this.length = this.views.reduce((sum, { start, end }) => sum + end - start, 0);
     let size = PART_MIN;

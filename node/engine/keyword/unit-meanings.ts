@@ -1,5 +1,5 @@
 import { NO_DOCUMENT } from './document-table';
-import { PostingReader } from './posting-reader';
+import { leastFrequencyIn, PostingReader } from './posting-reader';
 import { LONG_FREQUENCY } from './posting-view';
 import type { MeaningList, SearchedMeaning, SearchedUnit, SearchedUnits } from './searched-units';
 import { documentsOf } from './unit-candidates';
@@ -79,8 +79,7 @@ function takeListed(
 }
 
 function take(readers: readonly PostingReader[], document: number, found: number[], frequencies: number[]): void {
-  let least = Infinity;
-  for (let i = 0; i < readers.length && least > 0; i++) least = Math.min(least, readers[i].frequencyIn(document));
+  const least = leastFrequencyIn(readers, document);
   if (least === 0) return;
   found.push(document);
   frequencies.push(least);

@@ -1,15 +1,11 @@
 import { BOUND_SLACK, termScore } from './bm25';
-import { PostingReader } from './posting-reader';
-import type { PostingView } from './posting-view';
-import type { MeaningList, SearchedUnit, SearchedUnits } from './searched-units';
+import { leastFrequencyIn, PostingReader } from './posting-reader';
+import { wholeView } from './posting-view';
+import type { SearchedUnit, SearchedUnits } from './searched-units';
 import { UnionReader, unionScoreMax } from './union-reader';
 
 /** Of a reader of a list that is not of one term. */
 const NO_TERM = -1;
-
-function viewOf({ documents, frequencies }: MeaningList): PostingView {
-  return { documents, frequencies, start: 0, end: documents.length };
-}
 
 /** Looks a unit up in documents, which must ascend. It is valid until the next change of the index. */
 export class UnitReader {
@@ -28,7 +24,7 @@ export class UnitReader {
     const { lists } = source;
     const terms = unit.terms();
     this.readers = terms.map(({ term }) => new PostingReader(lists, term));
-    for (const list of unit.lists ?? []) this.readers.push(new PostingReader(lists, NO_TERM, viewOf(list)));
+    for (const list of unit.lists ?? []) this.readers.push(new PostingReader(lists, NO_TERM, wholeView(list)));
     if (!unit.isAnyEnough) this.readers.sort((a, b) => a.left - b.left);
     this.documentsMax = this.leading().reduce((sum, { left }) => sum + left, 0);
     // Nothing is known of the frequencies of meanings.
@@ -47,13 +43,13 @@ export class UnitReader {
     const { lists } = this.source;
     const terms = unit.isAnyEnough ? readers.filter(({ term }) => term !== NO_TERM) : readers.slice(0, 1);
     const leading = terms.map(({ term }) => new PostingReader(lists, term));
-    for (const list of unit.lists ?? []) leading.push(new PostingReader(lists, NO_TERM, viewOf(list)));
+    for (const list of unit.lists ?? []) leading.push(new PostingReader(lists, NO_TERM, wholeView(list)));
     return leading;
   }
 
   /** What it adds to the score of a document; 0: the document does not have it. */
   scoreOf(document: number, length: number): number {
-    const frequency = this.unit.isAnyEnough ? this.sumIn(document) : this.leastIn(document);
+    const frequency = this.unit.isAnyEnough ? this.sumIn(document) : leastFrequencyIn(this.readers, document);
     return frequency === 0 ? 0 : termScore(this.unit.weight, frequency, length, this.source.norm);
   }
 
@@ -61,13 +57,6 @@ export class UnitReader {
     const { lists, documents } = this.source;
     this.union ??= new UnionReader(lists, this.unit.terms(), documents.count, this.unit.lists);
     return this.union.frequencyIn(document);
-  }
-
-  private leastIn(document: number): number {
-    let least = Infinity;
-    for (let i = 0; i < this.readers.length && least > 0; i++)
-      least = Math.min(least, this.readers[i].frequencyIn(document));
-    return least === Infinity ? 0 : least;
   }
 
   private bound(): number {

@@ -2,6 +2,7 @@ import { mkdir, rename, rm, statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { dirname } from 'node:path';
 import { syncFolder } from '../../../shared/base/files/stable-folder';
+import { unlessStopped } from '../../../shared/base/time/deadline';
 import { inLaterSlices, inSlices } from '../../../shared/base/time/work-slices';
 import type { KeywordIndex } from '../keyword/keyword-index';
 import { termsInOrder } from '../../../shared/base/text/phrase';
@@ -70,7 +71,7 @@ export class PositionMaking {
     let end = (): void => undefined;
     lastTurn = new Promise<void>((resolve) => (end = resolve));
     try {
-      await turnAfter(before, signal);
+      await unlessStopped(before, signal, () => new Error('stopped')).catch(() => undefined);
       if (this.isStopped) return;
       const startMs = performance.now();
       await work();
@@ -186,19 +187,6 @@ export class PositionMaking {
     }
     return orders;
   }
-}
-
-/** Resolves when the turn before has ended, or when a signal is given. */
-function turnAfter(before: Promise<void>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const go = (): void => {
-      signal.removeEventListener('abort', go);
-      resolve();
-    };
-    if (signal.aborted) return go();
-    signal.addEventListener('abort', go);
-    void before.then(go);
-  });
 }
 
 /** Throws where the disk is nearly full. */
