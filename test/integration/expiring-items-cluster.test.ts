@@ -1,4 +1,3 @@
-import { COLLECTIONS_PREFIX } from '../../coordinator/service/collections/collection-record';
 import { NodeLinks } from '../../coordinator/cluster/calls/node-links';
 import { ANY_REPLICA } from '../../shared/contract/shard/shard-client';
 import { systemClock } from '../../shared/base/time/clock';
@@ -116,7 +115,7 @@ test('after a purge no node has a file with them, also where one was killed mean
 async function idsByReplica(): Promise<string[][]> {
   const links = new NodeLinks({ credentials: { secret: SECRET, tls: null }, clock: systemClock });
   try {
-    const collectionUid = await uidOf('c');
+    const collectionUid = await cluster.uidOf('c');
     return await Promise.all(
       cluster.nodes.map(async ({ id, port }) => {
         const request = { after: null, limit: 10_000, filter: null, vectors: false };
@@ -146,22 +145,13 @@ async function idsByReplica(): Promise<string[][]> {
   }
 }
 
-async function uidOf(collection: string): Promise<string> {
-  const store = cluster.openStore();
-  try {
-    return (JSON.parse((await store.get(`${COLLECTIONS_PREFIX}${collection}`))!.value) as { uid: string }).uid;
-  } finally {
-    await store.close();
-  }
-}
-
 /** Records of the collection at each replica, expired ones among them. */
 async function stored(): Promise<number[]> {
   const held = await replicaDigests(
     cluster.nodes.map(({ id, port }) => ({ id, address: `127.0.0.1:${port}` })),
     SECRET,
   );
-  const uid = await uidOf('c');
+  const uid = await cluster.uidOf('c');
   const items = held.filter(({ shard }) => shard.startsWith(uid)).map(({ digest }) => digest.items);
   expect(items).toHaveLength(cluster.nodes.length);
   return items;

@@ -1,4 +1,3 @@
-import { COLLECTIONS_PREFIX } from '../../coordinator/service/collections/collection-record';
 import { NodeLinks } from '../../coordinator/cluster/calls/node-links';
 import { systemClock } from '../../shared/base/time/clock';
 import type { Filter } from '../../shared/contract/filter/filter';
@@ -70,7 +69,7 @@ async function put(rows: Row[]): Promise<void> {
 
 async function checkEach(rows: Row[]): Promise<void> {
   const links = new NodeLinks({ credentials: { secret: SECRET, tls: null }, clock: systemClock });
-  const collectionUid = await uidOf('c');
+  const collectionUid = await cluster.uidOf('c');
   const keys = [{ field: 'price', descending: true, missingFirst: false }];
   const ordered = [...rows].sort(
     (a, b) => (b.price ?? -1) - (a.price ?? -1) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0),
@@ -130,14 +129,5 @@ async function checkEach(rows: Row[]): Promise<void> {
     }
   } finally {
     links.close();
-  }
-}
-
-async function uidOf(collection: string): Promise<string> {
-  const store = cluster.openStore();
-  try {
-    return (JSON.parse((await store.get(`${COLLECTIONS_PREFIX}${collection}`))!.value) as { uid: string }).uid;
-  } finally {
-    await store.close();
   }
 }

@@ -285,6 +285,16 @@ export class ClusterProcesses {
     });
   }
 
+  /** Of the shards that a collection has now. */
+  async uidOf(collection: string): Promise<string> {
+    const store = this.openStore();
+    try {
+      return collectionFromEntry((await store.get(`${COLLECTIONS_PREFIX}${collection}`))!).uid;
+    } finally {
+      await store.close();
+    }
+  }
+
   /** What a coordinator says of the cluster. Throws when it gives no answer. */
   view(coordinator = 0, deadlineMs = CALL_DEADLINE_MS): Promise<ClusterView> {
     return this.data<ClusterView>('GET', '/v1/cluster', undefined, coordinator, deadlineMs);
