@@ -58,6 +58,7 @@ import { type BodyScannerAddon, loadBodyScanner } from './api/native/body-scanne
 import { CallProfiling } from './service/routing/call-profiling';
 import { DeepReads } from './service/routing/deep-reads';
 import { createService, type RunningService } from './service-factory';
+import { variantSearch } from './api/schema/judgement-schemas';
 import { publishCollections } from './api/threads/http-thread-catalog';
 import { httpThreadHandlers, type MainServices } from './api/threads/http-thread-handlers';
 import { publishKeys } from './api/threads/http-thread-keys';
@@ -240,6 +241,7 @@ export class ApiProcess {
       quota: parts.quota,
       collectionObstacle: parts.collectionObstacle,
       openTarget: parts.openTarget,
+      searchOf: variantSearch(config),
       instanceId,
       searchObserver: this.apiMetrics.searches,
       profiling,

@@ -32,6 +32,7 @@ import type { JobSource } from './jobs/record/job-source';
 import { StoredJobs } from './jobs/record/stored-jobs';
 import { REINDEX_RIGHTS, RESHARD_RIGHTS, ReshardJobs } from './jobs/reshard/reshard-jobs';
 import type { DriverLeadership } from './jobs/driving/owned-entry';
+import { EvaluateKind, JudgementRequests, type VariantSearch } from './jobs/evaluate/evaluate-kind';
 import { OptimizeKind } from './jobs/upkeep/optimize-kind';
 import { PurgeKind } from './jobs/upkeep/purge-kind';
 import { UpkeepRequests } from './jobs/upkeep/upkeep-requests';
@@ -45,6 +46,7 @@ import { DocumentService } from './service/documents/document-service';
 import type { EmbeddingProvider } from './models/embedding-provider';
 import type { CallProfiling } from './service/routing/call-profiling';
 import { KeyQuotaLedger } from './service/keys/quota/key-quota-ledger';
+import { StoredJudgements } from './service/judgements/stored-judgements';
 import { StoredOutcomes } from './service/idempotency/stored-outcomes';
 import { DeepReads } from './service/routing/deep-reads';
 import { withProfiles } from './service/routing/profiled-shards';
@@ -139,6 +141,8 @@ export function createService(options: {
   projectionWorker?: string;
   /** Opens targets of backups. */
   openTarget: OpenTarget;
+  /** The searches of evaluations. */
+  searchOf: VariantSearch;
 }): RunningService {
   const { clock, config, instanceId, log, clusterStore: store } = options;
   const shards = withProfiles(options.shardClient);
@@ -163,6 +167,17 @@ export function createService(options: {
   let leadership: DriverLeadership = { guard: null };
   const rightsOf = { backup: BACKUP_RIGHTS, restore: BACKUP_RIGHTS, reshard: RESHARD_RIGHTS, reindex: REINDEX_RIGHTS };
   const upkeep = new ShardUpkeep({ catalog, shards, scatter, clock });
+  const deep = new DeepReads(clock);
+  const search = new ShardedSearchService({
+    catalog,
+    embedder,
+    shards,
+    scatter,
+    deep,
+    clock,
+    observer: options.searchObserver,
+  });
+  const judgements = new StoredJudgements({ store, catalog, clock });
   const stored = new StoredJobs({
     store,
     clock,
@@ -172,6 +187,7 @@ export function createService(options: {
       new VerifyKind({ openTarget, pace, clock, log }),
       new PurgeKind({ upkeep, store }),
       new OptimizeKind({ upkeep }),
+      new EvaluateKind({ judgements, search, searchOf: options.searchOf }),
     ],
     rightsOf,
   });
@@ -187,6 +203,7 @@ export function createService(options: {
     defaults,
     quota: options.quota,
     collectionObstacle: options.collectionObstacle,
+    forget: (identity) => judgements.forget(identity),
   });
   const backups = new BackupRequests({
     store,
@@ -203,7 +220,6 @@ export function createService(options: {
     stored,
   ]);
   const outcomes = new StoredOutcomes({ store, clock });
-  const deep = new DeepReads(clock);
   const vectors = new ShardedVectorsService({
     quotas,
     keyQuotas,
@@ -215,15 +231,6 @@ export function createService(options: {
     deep,
     stamps,
     clock,
-  });
-  const search = new ShardedSearchService({
-    catalog,
-    embedder,
-    shards,
-    scatter,
-    deep,
-    clock,
-    observer: options.searchObserver,
   });
   const samples = new ShardedSamplesService({
     catalog,
@@ -260,6 +267,7 @@ export function createService(options: {
     samples,
     aggregates,
     recall: new RecallCheck({ catalog, shards, scatter, samples, clock }),
+    judgements: new JudgementRequests({ stored: judgements, jobs: stored }),
     documents,
     demo: new CollectionDemoService({ collections, vectors, embedding: options.embedding }),
     backups,

@@ -20,7 +20,7 @@ const REQUEST = /^[A-Z]+ \/\S*: /;
 /** Shorter ones pass unnoticed. */
 const REPORTED_WAIT_MS = 1000;
 
-type ApiMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+type ApiMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** A service, by the client for programs. */
 export class Connection {

@@ -9,6 +9,7 @@ import { idempotencySuite } from './api-suite/idempotency';
 import { jobsSuite } from './api-suite/jobs';
 import { keysSuite } from './api-suite/keys';
 import { languagesSuite } from './api-suite/languages';
+import { judgementsSuite } from './api-suite/judgements';
 import { synonymsSuite } from './api-suite/synonyms';
 import { operationsSuite } from './api-suite/operations';
 import { protocolSuite } from './api-suite/protocol';
@@ -98,6 +99,7 @@ export function describeApi(name: string, startTarget: StartTarget): void {
     samplesSuite(context);
     languagesSuite(context);
     synonymsSuite(context);
+    judgementsSuite(context);
     documentsSuite(context);
     jobsSuite(context);
     keysSuite(context);

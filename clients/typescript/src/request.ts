@@ -25,7 +25,7 @@ export interface RequestBody {
 
 /** One request, before it is sent. */
 export interface ApiRequest {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Of the template's segments, each encoded. */
   path: string;
   query?: Record<string, string | number | boolean | undefined>;

@@ -8,7 +8,7 @@ interface Pattern {
 }
 
 /** In the order in which messages name them. */
-const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'];
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** An endpoint, and the positions of its parameters among the raw segments of the path. */
 export interface EndpointMatch {

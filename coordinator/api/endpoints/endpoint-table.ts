@@ -13,6 +13,7 @@ import { collectionEndpoints } from './collection-endpoints';
 import { demoEndpoints } from './demo-endpoints';
 import { documentEndpoints } from './document-endpoints';
 import { jobEndpoints } from './job-endpoints';
+import { judgementEndpoints } from './judgement-endpoints';
 import { keyEndpoints } from './key-endpoints';
 import { operationsEndpoints } from './operations-endpoints';
 import { type MetricsText, publicEndpoints } from './public-endpoints';
@@ -89,6 +90,7 @@ export function endpointTable(parts: {
     ...vectorEndpoints({ vectors: service.vectors, search: service.search, formats, limits }),
     ...searchEndpoints({ search: service.search, limits }),
     ...analysisEndpoints({ search: service.search, limits }),
+    ...judgementEndpoints({ judgements: service.judgements, limits }),
     ...recallEndpoints({ recall: service.recall, search: service.search, limits }),
     ...aggregateEndpoints({ aggregates: service.aggregates, search: service.search, limits }),
     ...sampleEndpoints({ samples: service.samples, search: service.search, limits }),

@@ -13,7 +13,7 @@ import type { RequestWarnings } from '../requests/request-warnings';
  * document and the explorer are made from it.
  */
 export interface Endpoint {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /**
    * Path with `{name}` for parameters, each a whole segment. It is the endpoint's name in metrics, usage and
    * documentation.

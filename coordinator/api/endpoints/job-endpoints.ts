@@ -6,7 +6,8 @@ import type { Endpoint } from './endpoint';
 
 const tag = 'Jobs';
 
-function jobData({
+/** A job as answers have it. */
+export function jobData({
   rights: _rights,
   perSecond,
   secondsLeft,

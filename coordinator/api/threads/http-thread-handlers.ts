@@ -126,6 +126,7 @@ export function httpThreadHandlers(main: MainServices, threads: HttpThreads, pee
     ]),
     ...handlersOf('jobs', service.jobs, ['list', 'get', 'cancel', 'pause', 'resume']),
     ...handlersOf('outcomes', service.outcomes, ['find', 'refuse']),
+    ...handlersOf('judgements', service.judgements, ['list', 'get', 'put', 'delete', 'evaluate']),
     ...handlersOf('recall', service.recall, ['check']),
     'collections.create': (...args: Parameters<typeof create>) => known(service.collections.create(...args)),
     'collections.update': (...args: Parameters<typeof update>) => known(service.collections.update(...args)),

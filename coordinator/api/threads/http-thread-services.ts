@@ -24,6 +24,7 @@ import type {
   Service,
 } from '../../service/service';
 import type { JobsService } from '../../service/jobs-service';
+import type { JudgementsService } from '../../service/judgements/judgements-service';
 import { ShardedVectorsService } from '../../service/vectors/sharded-vectors-service';
 import { HttpThreadCatalog } from './http-thread-catalog';
 import { remote, type ThreadPeer } from '../../../shared/base/threads/thread-peer';
@@ -86,6 +87,7 @@ export function httpThreadServices(parts: {
       demo: remote<DemoService>(main, 'demo'),
       backups: remote<BackupsService>(main, 'backups'),
       jobs: remote<JobsService>(main, 'jobs'),
+      judgements: remote<JudgementsService>(main, 'judgements'),
       outcomes: remote<OutcomesService>(main, 'outcomes'),
       keyQuotas,
     },

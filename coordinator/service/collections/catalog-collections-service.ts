@@ -108,6 +108,7 @@ export class CatalogCollectionsService implements CollectionsService {
   private readonly obstacle: CollectionObstacle;
   private readonly reshards: Reshards;
   private readonly upkeep: Upkeep;
+  private readonly forget: (identity: string) => Promise<void>;
   private readonly sets: ShardSets<CollectionRecord>;
 
   constructor(options: {
@@ -122,6 +123,8 @@ export class CatalogCollectionsService implements CollectionsService {
     collectionObstacle?: CollectionObstacle | undefined;
     reshards: Reshards;
     upkeep: Upkeep;
+    /** Removes what is kept beside a collection that is gone. Errors: unavailable. */
+    forget?: (identity: string) => Promise<void>;
   }) {
     this.catalog = options.catalog;
     this.shards = options.shards;
@@ -134,6 +137,7 @@ export class CatalogCollectionsService implements CollectionsService {
     this.obstacle = options.collectionObstacle ?? (() => null);
     this.reshards = options.reshards;
     this.upkeep = options.upkeep;
+    this.forget = options.forget ?? (async () => undefined);
     this.sets = new ShardSets(options);
   }
 
@@ -390,6 +394,7 @@ export class CatalogCollectionsService implements CollectionsService {
   /** Drops the shards, then the intent to do so. Errors: unavailable; it is done by a later recovery then. */
   async dropShards(intent: DropIntent): Promise<void> {
     await this.scatter.readAll(intent, this.scatter.begin(), (id) => this.shards.drop(id));
+    if (intent.identity !== undefined) await this.forget(intent.identity);
     await this.catalog.dropped(intent);
   }
 

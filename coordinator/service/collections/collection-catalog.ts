@@ -352,8 +352,8 @@ export class CollectionCatalog {
     found: { entry: StoreEntry; record: CollectionRecord },
     dedup?: StoreDedup,
   ): Promise<DropIntent | null> {
-    const { uid, name, shards, replicas } = found.record;
-    const intent = { uid, name, shards, replicas };
+    const { uid, identity, name, shards, replicas } = found.record;
+    const intent = { uid, identity, name, shards, replicas };
     const { guards, changes } = outcomeTransaction(dedup, null);
     const result = await this.store.transact(
       [{ key: found.entry.key, revision: found.entry.revision }, ...guards],

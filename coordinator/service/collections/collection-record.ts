@@ -76,6 +76,8 @@ export interface CollectionRecord {
 /** Shards that must be dropped. */
 export interface DropIntent {
   uid: string;
+  /** Of a collection that goes with them; absent: they are others of its shards. */
+  identity?: string | undefined;
   name: string;
   shards: number;
   replicas: number;
@@ -195,7 +197,8 @@ export function collectionFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): C
 }
 
 export function dropToValue(intent: DropIntent): string {
-  return JSON.stringify({ uid: intent.uid, name: intent.name, shards: intent.shards, replicas: intent.replicas });
+  const { uid, identity, name, shards, replicas } = intent;
+  return JSON.stringify({ uid, identity, name, shards, replicas });
 }
 
 /** Errors: storage_failed when the text is not a drop intent. */
@@ -205,6 +208,7 @@ export function dropFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): DropInt
   // Intents written by versions without quotas do not have it.
   return {
     uid: json.uid,
+    ...(typeof json.identity === 'string' && { identity: json.identity }),
     name: json.name as string,
     shards: json.shards as number,
     replicas: (json.replicas as number | undefined) ?? 1,

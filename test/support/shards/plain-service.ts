@@ -12,6 +12,7 @@ import type { CollectionObstacle } from '../../../coordinator/service/collection
 import type { StopWords } from '../../../coordinator/service/synonyms/own-stop-words';
 import type { SynonymRule } from '../../../coordinator/service/synonyms/synonym-rules';
 import type { CollectionQuota } from '../../../coordinator/service/collections/collection-quota';
+import { variantSearch } from '../../../coordinator/api/schema/judgement-schemas';
 import { createService, type RunningService } from '../../../coordinator/service-factory';
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { KeyValueClusterStore } from '../../../embedded/cluster-store/key-value-cluster-store';
@@ -106,12 +107,14 @@ export async function plainService(
   const store = options.store ?? (await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() }));
   const shards = options.shards ?? new PlainShardClient({ clock, dated: true });
   const embedding = options.embedding ?? new PlainEmbedding();
+  const config = readConfig({ EMBEDDING_MODEL: 'builtin', ...options.environment }, 1);
   const service = createService({
     clusterStore: store,
     shardClient: options.shardClient ?? shards,
     embedding,
     clock,
-    config: readConfig({ EMBEDDING_MODEL: 'builtin', ...options.environment }, 1),
+    config,
+    searchOf: variantSearch(config),
     log: options.log ?? silentLogger,
     quota: options.quota ?? UNBOUNDED,
     instanceId: options.instanceId ?? 'plain',
