@@ -11,6 +11,7 @@ import { addDemoCommand } from './commands/demo-command';
 import { addExportCommand } from './commands/export-command';
 import { addImportCommand } from './commands/import-command';
 import { addJobCommands } from './commands/job-commands';
+import { addJudgementCommands } from './commands/judgement-commands';
 import { addKeyCommands } from './commands/key-commands';
 import { addMigrateCommand } from './commands/migrate-command';
 import { addProfileCommands } from './commands/profile-commands';
@@ -25,6 +26,7 @@ const COMMANDS: AddCommand[] = [
   addSearchCommand,
   addAggregateCommands,
   addAnalyseCommand,
+  addJudgementCommands,
   addImportCommand,
   addMigrateCommand,
   addExportCommand,

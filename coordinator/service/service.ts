@@ -12,7 +12,7 @@ import type { MetadataPatch, UpsertOperation } from '../../shared/contract/shard
 import type { OutcomesService, StoreDedup } from './idempotency/store-dedup';
 import type { Once } from './idempotency/write-dedup';
 import type { AggregatesService } from './aggregates-service';
-import type { JudgementsService } from './judgements/judgements-service';
+import type { JudgementsService } from './judgements-service';
 import type { JobsService } from './jobs-service';
 import type { AnswerHold } from './answer-hold';
 import type { GroupKey, SearchRequest, VectorSource } from './search-request';

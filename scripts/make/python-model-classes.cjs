@@ -52,7 +52,7 @@ const CLASSES = {
     names: { from: 'from_shards', to: 'to_shards' },
   },
   Deleted: {
-    of: ['delete_collections_name', 'delete_collections_name_delete_id'],
+    of: ['delete_collections_name', 'delete_collections_name_delete_id', 'delete_collections_name_judgements_id'],
     doc: 'What was deleted, by its name or external_id.',
     without: ['name', 'external_id', 'status'],
   },
@@ -152,6 +152,12 @@ const CLASSES = {
     doc: 'A term, and where it is in the text: UTF-16 code units, ``end`` the first behind it.',
   },
   TextAnalysis: { of: 'post_collections_name_analyse', doc: 'The terms of a text, in its order.' },
+  Judgements: { of: 'Judgements', doc: 'Queries that people judged, by name, without the queries.' },
+  JudgedQuery: {
+    of: 'get_collections_name_judgements_id.judged[]',
+    doc: 'A query, and how good items are as its answer: grades by external_id.',
+  },
+  JudgedSet: { of: 'get_collections_name_judgements_id', doc: 'Queries that people judged.' },
   Similarity: {
     of: 'post_collections_name_similarity',
     doc: 'The cosine of two stored vectors.',
@@ -334,6 +340,7 @@ const BARE_ANSWERS = new Set([
   'get_admin_restores',
   'get_collections',
   'get_collections_collection_name_export',
+  'get_collections_name_judgements',
   'post_collections_name_delete_by_filter',
   'post_collections_name_update_by_filter',
   'post_collections_name_vectors_fetch',

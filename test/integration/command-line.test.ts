@@ -155,6 +155,39 @@ describe('quiver', () => {
     ).toMatchObject({ terms: [{ term: 'a', start: 0, end: 1, stop_word: false }] });
   });
 
+  test('compares searches by judged queries', async () => {
+    await server.data('POST', '/v1/collections', { name: 'judged', dim: 64 });
+    const items = ['red car', 'blue boat', 'the boat'].map((text, i) => ({ external_id: `t${i}`, text }));
+    await server.data('POST', '/v1/collections/judged/bulk_upsert', { items });
+    const file = join(cli.folder, 'judged.json');
+    const queries = [
+      { query: 'car', relevant: { t0: 1 } },
+      { query: 'boat', relevant: { t1: 1, gone: 1 } },
+    ];
+    writeFileSync(file, JSON.stringify(queries));
+    expect((await cli.succeed(['judgements', 'put', 'judged', 'things', file])).messages).toBe('things, queries: 2\n');
+    expect((await cli.succeed(['judgements', 'list', 'judged'])).output).toMatch(/^things +2 +3 /m);
+    expect(JSON.parse((await cli.succeed(['judgements', 'show', 'judged', 'things'])).output)).toEqual(queries);
+    const variants = [
+      '--variant',
+      '{"name": "words", "alpha": 0}',
+      '--variant',
+      '{"alpha": 0, "filters": {"$id": ["t0"]}}',
+    ];
+    const { output, messages } = await cli.succeed(['evaluate', 'judged', 'things', '--k', '3', ...variants]);
+    expect(output).toMatch(/^words +0\.\d{4} \(0\.\d{4} to 1\.0000\)/m);
+    expect(output).toMatch(/ 0, 1$/m);
+    expect(messages).toContain(
+      'queries: 2; in brackets 95 % intervals\njudged items that are not in the collection: 1\n',
+    );
+    const asJson = ['--json', '--file', file, '--at-least', '0.99'];
+    const failed = await cli.run(['evaluate', 'judged', 'things', '--variant', '{"alpha": 0}', ...asJson]);
+    expect(failed.code).toBe(1);
+    expect(failed.messages).toMatch(/ndcg is 0\.\d{4}, less than 0\.99/);
+    await cli.succeed(['judgements', 'delete', 'judged', 'things']);
+    expect((await cli.run(['judgements', 'show', 'judged', 'things'])).code).toBe(5);
+  });
+
   test('counts values: facets, ranges and statistics, of all or by groups', async () => {
     await server.data('POST', '/v1/collections', { name: 'shop', dim: 2, shards: 2 });
     const rows: [string, string, number, string?][] = [

@@ -184,6 +184,19 @@ describe('items', () => {
     expect(await items.fetch(Array.from({ length: 250 }, (_, i) => `i${i}`))).toHaveLength(250);
   });
 
+  test('searches are compared by judged queries', async () => {
+    const items = client.collection('items');
+    await items.upsert({ external_id: 'judged', text: 'an apple' });
+    await items.putJudgements('fruit', [{ query: 'apple', relevant: { judged: 1 } }]);
+    expect(await items.listJudgements()).toMatchObject([{ name: 'fruit', queries: 1 }]);
+    expect((await items.getJudgements('fruit')).judged).toEqual([{ query: 'apple', relevant: { judged: 1 } }]);
+    const { id } = await items.evaluate({ name: 'fruit', variants: [{ mode: 'keyword' }] });
+    expect((await client.jobs.wait(id)).result).toMatchObject({ queries: 1, variants: [{ ndcg: { mean: 1 } }] });
+    await items.deleteJudgements('fruit');
+    await expect(items.getJudgements('fruit')).rejects.toThrow(NotFoundError);
+    await items.delete('judged');
+  });
+
   test('a sample has its vectors and their projection as numbers', async () => {
     const { vectors, projection, items } = await client
       .collection('items')

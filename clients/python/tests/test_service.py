@@ -209,6 +209,21 @@ async def test_a_text_is_cut_into_terms(items: Any) -> None:
     assert [(one.term, one.start, one.end, one.stop_word) for one in found.terms] == [("a", 0, 1, False), ("fine", 2, 5, False)]
 
 
+async def test_searches_are_compared_by_judged_queries(quiver: Any, items: Any) -> None:
+    await got(items.upsert("a", [1, 2], text="a red apple"))
+    judged = [{"query": "apple", "relevant": {"a": 2}}]
+    assert (await got(items.put_judgements("fruit", judged))).queries == 1
+    assert [one.name for one in await got(items.list_judgements())] == ["fruit"]
+    found = await got(items.get_judgements("fruit"))
+    assert [(one.query, one.relevant) for one in found.judged] == [("apple", {"a": 2})]
+    job = await got(items.evaluate("fruit", [{"mode": "keyword"}], k=5))
+    result = (await got(quiver.jobs.wait(job.id))).result
+    assert (result["k"], result["variants"][0]["ndcg"]) == (5, {"mean": 1, "low": 1, "high": 1})
+    await got(items.delete_judgements("fruit"))
+    with pytest.raises(NotFoundError):
+        await got(items.get_judgements("fruit"))
+
+
 async def test_hits_have_highlights(items: Any) -> None:
     await got(items.upsert("a", [1, 2], text="a red apple"))
     [hit] = (await got(items.hybrid_search("apple", vector=[1, 2], highlight={"pre": "*"}))).results

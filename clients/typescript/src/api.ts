@@ -54,6 +54,10 @@ export type RecommendRequest = BodyOf<'post_collections_name_recommend_id'>;
 export type RecommendAnswer = Listed<AnswerOf<'post_collections_name_recommend_id'>>;
 export type AggregateRequest = BodyOf<'post_collections_name_aggregate'>;
 export type AggregateAnswer = AnswerOf<'post_collections_name_aggregate'>;
+/** Judged queries, with grades by external id. */
+export type JudgedQueries = BodyOf<'put_collections_name_judgements_id'>;
+export type JudgedSet = AnswerOf<'get_collections_name_judgements_id'>;
+export type EvaluationRequest = BodyOf<'post_collections_name_evaluate'>;
 export type AnalysisRequest = BodyOf<'post_collections_name_analyse'>;
 export type AnalysisAnswer = AnswerOf<'post_collections_name_analyse'>;
 export type CountRequest = BodyOf<'post_collections_name_count'>;

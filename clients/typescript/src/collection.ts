@@ -7,6 +7,8 @@ import type {
   Collection,
   CollectionStats,
   Purge,
+  Job,
+  Judgements,
   RecallReport,
   Reshard,
   Sample,
@@ -132,6 +134,41 @@ export class QuiverCollection<Meta extends object = Metadata> {
       },
       options,
     );
+  }
+
+  /** The judgements of the collection, by name. */
+  async listJudgements(options?: CallOptions): Promise<Judgements[]> {
+    const found = await this.transport.data<{ judgements: Judgements[] }>(
+      { method: 'GET', path: `${this.path}/judgements` },
+      options,
+    );
+    return found.judgements;
+  }
+
+  /** Queries with the items that answer them; a NotFoundError without them. */
+  async getJudgements(name: string, options?: CallOptions): Promise<api.JudgedSet> {
+    return this.transport.data({ method: 'GET', path: this.judgementsPath(name) }, options);
+  }
+
+  /** Keeps queries with the items that answer them, in the place of what was there under the name. */
+  async putJudgements(name: string, queries: api.JudgedQueries, options?: CallOptions): Promise<Judgements> {
+    return this.transport.data(
+      { method: 'PUT', path: this.judgementsPath(name), json: queries, isRepeatable: true },
+      options,
+    );
+  }
+
+  async deleteJudgements(name: string, options?: CallOptions): Promise<void> {
+    await this.transport.data({ method: 'DELETE', path: this.judgementsPath(name) }, options);
+  }
+
+  /** Begins a job that compares searches by judged queries; `client.jobs.wait` answers it with its `result`. */
+  async evaluate(request: api.EvaluationRequest, options?: CallOptions): Promise<Job> {
+    return this.transport.data({ method: 'POST', path: `${this.path}/evaluate`, json: request }, options);
+  }
+
+  private judgementsPath(name: string): string {
+    return `${this.path}/judgements/${encodeURIComponent(name)}`;
   }
 
   /**

@@ -1,5 +1,5 @@
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
-import type { JudgementsService, JudgementsView } from '../../service/judgements/judgements-service';
+import type { JudgementsService, JudgementsView } from '../../service/judgements-service';
 import type { HttpLimits } from '../requests/http-limits';
 import { collectionParameters } from '../schema/collection-schemas';
 import { jobAnswer } from '../schema/job-schemas';

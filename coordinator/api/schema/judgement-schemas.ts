@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { SearchRequest } from '../../service/search-request';
 import { JUDGEMENTS_BYTES_MAX, JUDGEMENTS_MAX } from '../../service/judgements/stored-judgements';
-import type { JudgedQuery } from '../../service/judgements/judgements-service';
+import type { JudgedQuery } from '../../service/judgements-service';
 import { boundedArray, boundedText, collectionName, idViolation, integer, withDefault } from '../fields/fields';
 import { valueHint } from '../fields/field-hints';
 import { report, validate } from '../fields/issue';

@@ -24,7 +24,7 @@ import type {
   Service,
 } from '../../service/service';
 import type { JobsService } from '../../service/jobs-service';
-import type { JudgementsService } from '../../service/judgements/judgements-service';
+import type { JudgementsService } from '../../service/judgements-service';
 import { ShardedVectorsService } from '../../service/vectors/sharded-vectors-service';
 import { HttpThreadCatalog } from './http-thread-catalog';
 import { remote, type ThreadPeer } from '../../../shared/base/threads/thread-peer';

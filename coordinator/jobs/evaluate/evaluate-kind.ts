@@ -3,7 +3,7 @@ import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-e
 import { inSlices } from '../../../shared/base/time/work-slices';
 import type { JobRights, JobView } from '../../service/jobs-service';
 import { type Estimate, estimates } from '../../service/judgements/estimates';
-import type { EvaluationRequest, JudgedQuery, JudgementsService } from '../../service/judgements/judgements-service';
+import type { EvaluationRequest, JudgedQuery, JudgementsService } from '../../service/judgements-service';
 import { MEASURES, type Measures, measuresOf } from '../../service/judgements/measures';
 import type { StoredJudgements } from '../../service/judgements/stored-judgements';
 import type { SearchRequest } from '../../service/search-request';
@@ -31,7 +31,7 @@ export type VariantSearch = (variant: Record<string, unknown>, text: string, k: 
 
 type Estimates = Record<keyof Measures, Estimate>;
 
-/** Asks the judged queries of a collection in several variants, one search after the other, and compares the answers. */
+/** Asks the judged queries of a collection in several variants, one after the other, and compares the answers. */
 export class EvaluateKind implements JobKind {
   readonly kind = EVALUATE;
   readonly rights: JobRights = { see: 'readonly', change: 'readwrite' };

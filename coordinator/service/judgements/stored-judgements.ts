@@ -4,7 +4,7 @@ import type { ClusterStore, StoreEntry } from '../../../shared/cluster-store/clu
 import type { CollectionCatalog } from '../collections/collection-catalog';
 import { collectionNotFound } from '../routing/collection-not-found';
 import { readableEntries } from '../readable-entries';
-import type { JudgedQuery, JudgementsView } from './judgements-service';
+import type { JudgedQuery, JudgementsView } from '../judgements-service';
 
 /** Judgements of a collection are entries under this prefix and its identity. */
 const PREFIX = '/q/judgements/';

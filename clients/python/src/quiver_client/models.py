@@ -71,6 +71,9 @@ __all__ = [
     "Job",
     "JobPage",
     "JobState",
+    "JudgedQuery",
+    "JudgedSet",
+    "Judgements",
     "KeyDeleted",
     "KeyQuota",
     "KeyQuotaUse",
@@ -783,6 +786,37 @@ class TextAnalysis:
     the word. Terms may overlap."""
     synonyms: list[FoundSynonyms] | None = None
     """Of a query of a collection with synonyms: words that mean others, too."""
+
+
+@dataclass(frozen=True)
+class Judgements:
+    """Queries that people judged, by name, without the queries."""
+
+    name: str
+    queries: int
+    grades: int
+    """Of all queries."""
+    updated_at: datetime
+
+
+@dataclass(frozen=True)
+class JudgedQuery:
+    """A query, and how good items are as its answer: grades by external_id."""
+
+    query: str
+    relevant: dict[str, float]
+
+
+@dataclass(frozen=True)
+class JudgedSet:
+    """Queries that people judged."""
+
+    name: str
+    queries: int
+    grades: int
+    """Of all queries."""
+    updated_at: datetime
+    judged: list[JudgedQuery]
 
 
 @dataclass(frozen=True)

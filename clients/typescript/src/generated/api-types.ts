@@ -310,6 +310,45 @@ export interface QueryResult {
   } | null;
 }
 
+export interface Judgements {
+  name: string;
+  queries: number;
+  /** Of all queries. */
+  grades: number;
+  updated_at: string;
+}
+
+export interface Job {
+  id: string;
+  /** Such as `backup`, `restore`, `reshard` or `drain`; later versions have others. */
+  kind: string;
+  state: 'queued' | 'running' | 'paused' | 'done' | 'failed' | 'cancelled';
+  /** What it is at, in the words of its kind. */
+  step: string | null;
+  /** The collection that it works on; null: it is about the service as a whole. */
+  collection: string | null;
+  /** What else it works on, such as the id of a backup or a node. */
+  subject: string;
+  /** Share of the work that is done, 0 to 1. */
+  progress: number;
+  /** In `unit`. */
+  done: number;
+  /** 0: not known yet. */
+  total: number;
+  unit: string;
+  per_second: number | null;
+  seconds_left: number | null;
+  created_at: string | null;
+  started_at: string | null;
+  ended_at: string | null;
+  /** Why it failed. */
+  error: string | null;
+  /** What keeps it from getting on; it goes on by itself when that is over. */
+  waits_for: string | null;
+  /** What came of it, by its kind. */
+  result: Record<string, unknown> | null;
+}
+
 export interface RecallReport {
   collection: string;
   k: number;
@@ -452,37 +491,6 @@ export interface Restore {
     shards: number;
     shards_ready: number;
   }>;
-}
-
-export interface Job {
-  id: string;
-  /** Such as `backup`, `restore`, `reshard` or `drain`; later versions have others. */
-  kind: string;
-  state: 'queued' | 'running' | 'paused' | 'done' | 'failed' | 'cancelled';
-  /** What it is at, in the words of its kind. */
-  step: string | null;
-  /** The collection that it works on; null: it is about the service as a whole. */
-  collection: string | null;
-  /** What else it works on, such as the id of a backup or a node. */
-  subject: string;
-  /** Share of the work that is done, 0 to 1. */
-  progress: number;
-  /** In `unit`. */
-  done: number;
-  /** 0: not known yet. */
-  total: number;
-  unit: string;
-  per_second: number | null;
-  seconds_left: number | null;
-  created_at: string | null;
-  started_at: string | null;
-  ended_at: string | null;
-  /** Why it failed. */
-  error: string | null;
-  /** What keeps it from getting on; it goes on by itself when that is over. */
-  waits_for: string | null;
-  /** What came of it, by its kind. */
-  result: Record<string, unknown> | null;
 }
 
 export interface Demo {
@@ -1994,6 +2002,86 @@ export interface Operations {
         meanings: string[];
       }>;
     };
+  };
+  /**
+   * Keep queries with the items that answer them: PUT /v1/collections/{name}/judgements/{id}
+   *
+   * In the place of what was there under the name. They go with the collection; backups do not have them.
+   *
+   * Role: readwrite or admin.
+   *
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
+   */
+  put_collections_name_judgements_id: {
+    body: Array<{
+      query: string;
+      /** Grades by external_id, from 0 (no answer) to 1000; what is not judged counts as 0. One at least is above 0. */
+      relevant?: Record<string, number>;
+    }>;
+    answer: Judgements;
+  };
+  /**
+   * Judged queries: GET /v1/collections/{name}/judgements/{id}
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 403, 404, 429, 500.
+   */
+  get_collections_name_judgements_id: {
+    answer: {
+      name: string;
+      queries: number;
+      /** Of all queries. */
+      grades: number;
+      updated_at: string;
+      judged: Array<{
+        query: string;
+        relevant: Record<string, number>;
+      }>;
+    };
+  };
+  /**
+   * Delete judgements: DELETE /v1/collections/{name}/judgements/{id}
+   *
+   * Role: readwrite or admin.
+   *
+   * Error codes: 400, 401, 403, 404, 429, 500.
+   */
+  delete_collections_name_judgements_id: {
+    answer: {
+      deleted: string;
+    };
+  };
+  /**
+   * List the judgements of a collection, by name: GET /v1/collections/{name}/judgements
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 403, 404, 429, 500.
+   */
+  get_collections_name_judgements: {
+    answer: {
+      judgements: Judgements[];
+    };
+  };
+  /**
+   * Compare searches by judged queries: POST /v1/collections/{name}/evaluate
+   *
+   * Begins a job that asks each query in each variant, as POST /v1/query would. Its `result` has for each variant `ndcg`, `recall` and `mrr` of the first k hits: the mean over the queries with `low` and `high`, between which it lies in 95 % of draws of as many queries (bootstrap). From the second variant on, `against_first` has the same of the differences to the first, query by query: where `low` is above 0, it is better by more than chance. `missing_items`: judged items that are not in the collection.
+   *
+   * Role: readwrite or admin.
+   *
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
+   */
+  post_collections_name_evaluate: {
+    body: {
+      /** The name of the judgements. */
+      name: string;
+      variants: Record<string, unknown>[];
+      /** How many hits of each query count. Default: 10. */
+      k?: number;
+    };
+    answer: Job;
   };
   /**
    * Measure the recall of searches: POST /v1/collections/{name}/recall_check

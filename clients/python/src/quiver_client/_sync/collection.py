@@ -41,6 +41,9 @@ from ..models import (
     Filters,
     ItemChanged,
     ItemLike,
+    Job,
+    JudgedSet,
+    Judgements,
     Metadata,
     Purge,
     RecallReport,
@@ -534,6 +537,33 @@ class Collection(Searches):
     def analyse(self, text: str, *, as_: Literal["document", "query"] = "document") -> TextAnalysis:
         """How keyword search cuts a text into terms: all that are stored, or those that a query looks for."""
         return self._transport.call(operations.ANALYSE, TextAnalysis, path=self._path, body={"text": text, "as": as_})
+
+    def list_judgements(self) -> list[Judgements]:
+        """The judgements of the collection, by name."""
+        return (self._transport.call(operations.LIST_JUDGEMENTS, dict[str, list[Judgements]], path=self._path))["judgements"]
+
+    def get_judgements(self, name: str) -> JudgedSet:
+        """Queries with the items that answer them; a ``NotFoundError`` without them."""
+        return self._transport.call(operations.GET_JUDGEMENTS, JudgedSet, path=self._path | {"id": name})
+
+    def put_judgements(self, name: str, queries: Sequence[Mapping[str, Any]]) -> Judgements:
+        """Keeps queries with the items that answer them, such as ``{"query": "rivers", "relevant": {"a-1": 2}}``.
+
+        They take the place of what was there under the name.
+        """
+        return self._transport.call(operations.PUT_JUDGEMENTS, Judgements, path=self._path | {"id": name}, body=list(queries))
+
+    def delete_judgements(self, name: str) -> None:
+        """Deletes judgements."""
+        self._transport.call(operations.DELETE_JUDGEMENTS, dict[str, Any], path=self._path | {"id": name})
+
+    def evaluate(self, name: str, variants: Sequence[Mapping[str, Any]], *, k: int | None = None) -> Job:
+        """Begins a job that compares searches by judged queries; ``client.jobs.wait`` answers it with its ``result``.
+
+        ``variants``: options of ``query``, such as ``[{"alpha": 1}, {"alpha": 0.5}]``. ``k``: how many hits count.
+        """
+        body = given(name=name, variants=list(variants), k=k)
+        return self._transport.call(operations.EVALUATE, Job, path=self._path, body=body)
 
     def similarity(self, id1: ExternalId, id2: ExternalId) -> Similarity:
         """The cosine of two stored vectors."""

@@ -98,6 +98,11 @@ test('the client has a method for each operation, and asks for none besides', as
   await collection.aggregate({ facets: [{ field: 'a' }] });
   await collection.analyse({ text: 'a' });
   await collection.similarity('x', 'y');
+  await collection.putJudgements('j', [{ query: 'what', relevant: { x: 1 } }]);
+  await collection.listJudgements();
+  await collection.getJudgements('j');
+  await collection.evaluate({ name: 'j', variants: [{}] });
+  await collection.deleteJudgements('j');
   await keys.create({ name: 'reader', role: 'readonly' });
   await keys.list();
   await keys.get(1);

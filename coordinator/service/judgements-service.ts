@@ -1,4 +1,4 @@
-import type { JobView } from '../jobs-service';
+import type { JobView } from './jobs-service';
 
 /** A query, and how good items are as its answer. */
 export interface JudgedQuery {
