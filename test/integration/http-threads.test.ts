@@ -121,6 +121,17 @@ test.each([
   expect(codes.filter((code) => code === 429)).toHaveLength(180 - 40);
 });
 
+test('a very high limit is counted over all threads, too', async () => {
+  server = await startThreadedServer({ HTTP_THREADS: '3', RATE_LIMIT_PER_MINUTE: '1000000' });
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, () =>
+      fetch(`${server.baseUrl}/v1/collections`, { headers: { 'x-api-key': 'admin-secret' } }),
+    ),
+  );
+  const remaining = answers.map(({ headers }) => Number(headers.get('ratelimit-remaining')));
+  expect(remaining.sort((a, b) => b - a)).toEqual(Array.from({ length: 60 }, (_, i) => 999_999 - i));
+});
+
 test('a one-time link signs one in, whichever threads are asked at once', async () => {
   server = await startThreadedServer({ HTTP_THREADS: '3' });
   const token = server.signIn.offer(server.adminKey);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { ProcessLimiter } from '../../coordinator/service/limits/process-limiter';
 import type { RateDecision } from '../../coordinator/service/limits/rate-limiter';
-import { SlidingWindowLimiter } from '../../coordinator/service/limits/sliding-window-limiter';
+import { SharedWindow } from '../../coordinator/service/limits/shared-window';
 import type { Clock } from '../../shared/base/time/clock';
 import { ManualClock } from '../support/manual-clock';
 import { runSeed } from '../support/values/random';
@@ -50,16 +50,13 @@ const brokenGap = fc.oneof(
   fc.integer({ min: 0, max: 20_000_000 }).map(thousandth),
 );
 
-/** Over one thread, both answer at once. */
-const LIMITERS: [
-  string,
-  (parts: { limit: number; clock: Clock }) => { admit(subject: string): RateDecision | Promise<RateDecision> },
-][] = [
-  ['in the memory of a thread', (parts) => new SlidingWindowLimiter(parts)],
-  ['in shared memory', (parts) => new ProcessLimiter(parts)],
-];
+/** On one thread, it answers at once. */
+const limiterOf = (parts: { limit: number; clock: Clock }) => {
+  const limiter = new ProcessLimiter(parts);
+  return { admit: (subject: string) => limiter.admit(subject) as RateDecision };
+};
 
-describe.each(LIMITERS)('sliding window %s against a list of timestamps', (_where, limiterOf) => {
+describe('a sliding window against a list of timestamps', () => {
   // 30.5 ± 30: from 1 to 60 seconds.
   test('decides as the list does at whole milliseconds', () => {
     fc.assert(
@@ -69,7 +66,7 @@ describe.each(LIMITERS)('sliding window %s against a list of timestamps', (_wher
         const list = new ListLimiter(limit);
         for (const { gapMs, subject } of sequence) {
           clock.advance(gapMs);
-          const decision = limiter.admit(subject) as RateDecision;
+          const decision = limiter.admit(subject);
           assert.equal(decision.allowed, list.admit(subject, clock.monotonicMs(), 60_000));
           assert.equal(decision.remaining, limit - list.count(subject, clock.monotonicMs(), 60_000));
           assert.ok(Math.abs(decision.resetSeconds - 30.5) < 30, `${decision.resetSeconds}`);
@@ -90,7 +87,7 @@ describe.each(LIMITERS)('sliding window %s against a list of timestamps', (_wher
           const nowMs = clock.monotonicMs();
           const times = admitted.get(subject) ?? [];
           const within = (windowMs: number): number => times.filter((time) => time + windowMs > nowMs).length;
-          const decision = limiter.admit(subject) as RateDecision;
+          const decision = limiter.admit(subject);
           assert.ok(Math.abs(decision.resetSeconds - 30.5) < 30, `${decision.resetSeconds}`);
           if (decision.allowed) {
             assert.ok(within(60_000 - OFF_MS) < limit);
@@ -100,6 +97,40 @@ describe.each(LIMITERS)('sliding window %s against a list of timestamps', (_wher
           }
         }
       }),
+      { seed, numRuns: runs },
+    );
+  });
+
+  test('with several in a place it never admits more, and refuses fewer than a place has too many', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 2, max: 20 }),
+        fc.integer({ min: 1, max: 6 }),
+        steps(brokenGap),
+        fc.nat({ max: 300 }),
+        (capacity, places, sequence, replacedAfter) => {
+          let window = SharedWindow.create(capacity, [], places);
+          const clock = new ManualClock(1000);
+          const times: number[] = [];
+          const depth = Math.ceil(capacity / Math.min(places, capacity));
+          for (const [step, { gapMs }] of sequence.entries()) {
+            clock.advance(gapMs);
+            const nowMs = clock.monotonicMs();
+            // Then those of one place may be in two.
+            if (step === replacedAfter) window = SharedWindow.create(capacity, window.retire(nowMs), places);
+            const within = (windowMs: number): number => times.filter((time) => time + windowMs > nowMs).length;
+            const admission = window.admit(nowMs);
+            if (admission.type === 'admitted') {
+              assert.ok(within(60_000 - OFF_MS) < capacity);
+              times.push(nowMs);
+              assert.ok(admission.size >= within(60_000 - OFF_MS) && admission.size <= capacity);
+            } else {
+              assert.ok(admission.type === 'full' && admission.firstFreeMs > nowMs);
+              if (step < replacedAfter) assert.ok(within(60_001) > capacity - depth);
+            }
+          }
+        },
+      ),
       { seed, numRuns: runs },
     );
   });

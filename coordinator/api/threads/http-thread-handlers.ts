@@ -33,10 +33,10 @@ import {
 /** What the main thread does for HTTP threads. */
 export interface MainServices extends Pick<
   HttpServerParts,
-  'service' | 'keys' | 'usage' | 'rateLimiter' | 'operations' | 'activity' | 'signIn' | 'observer' | 'clock'
+  'service' | 'keys' | 'usage' | 'operations' | 'activity' | 'signIn' | 'observer' | 'clock'
 > {
   addressLimiter: ProcessLimiter;
-  /** The part of `rateLimiter` that is counted in this process. */
+  /** Of keys: what is counted in this process. */
   localLimiter: ProcessLimiter;
   catalog: Pick<CollectionCatalog, 'find' | 'read' | 'uidOf'>;
   quotas: QuotaAdmission;
@@ -98,9 +98,8 @@ export function httpThreadHandlers(main: MainServices, threads: HttpThreads, pee
     ...handlersOf('operations', operations, ['health', 'cluster', 'drain', 'undrain', 'adopt']),
     ...handlersOf('activity', main.activity, ['activity']),
     ...handlersOf('signIn', main.signIn, ['redeem']),
-    ...handlersOf('rateLimiter', main.rateLimiter, ['admit']),
     ...handlersOf('localLimiter', main.localLimiter, ['window']),
-    ...handlersOf('addressLimiter', main.addressLimiter, ['admit', 'window']),
+    ...handlersOf('addressLimiter', main.addressLimiter, ['window']),
     ...handlersOf('collections', service.collections, [
       'list',
       'unreadable',

@@ -177,22 +177,14 @@ export function serveHttpThread(parts: {
   );
   load.answerBytes = () => answerMemory.bytes;
   const { delayMsMax = bounds.delayMsMax } = data;
+  const localLimiter = httpThreadLimiter(main, 'localLimiter', config.rateLimitPerMinute);
   const server = createHttpServer({
     service,
     keys: httpThreadKeys({ main, directory: keys, clock }),
     tokens,
     usage: { record: (keyId, endpoint) => reports.record(keyId, endpoint), ofKey, summary },
-    rateLimiter: httpThreadLimiter(main, {
-      whole: 'rateLimiter',
-      local: 'localLimiter',
-      limit: config.rateLimitPerMinute,
-      around: form.limiterAround,
-    }),
-    addressLimiter: httpThreadLimiter(main, {
-      whole: 'addressLimiter',
-      local: 'addressLimiter',
-      limit: config.badKeyLimitPerMinute,
-    }),
+    rateLimiter: form.limiterAround?.(localLimiter) ?? localLimiter,
+    addressLimiter: httpThreadLimiter(main, 'addressLimiter', config.badKeyLimitPerMinute),
     operations: remote<OperationsService>(main, 'operations'),
     activity: remote<ActivityService>(main, 'activity'),
     observer: reports,

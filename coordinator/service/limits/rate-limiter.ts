@@ -1,7 +1,7 @@
 /**
  * A sliding-window limit per subject (a key, or a client address for requests with a bad key): at most `limit` admitted
- * requests in any 60 seconds, exact. A subject may have a limit of its own (limits/subject.ts). Implementations: local
- * (in memory), and shared (in a cluster: asks the subject's owner).
+ * requests in any 60 seconds. A subject may have a limit of its own (limits/subject.ts). Implementations: of a process,
+ * and shared (in a cluster: asks the subject's owner).
  */
 export interface RateLimiter {
   admit(subject: string): RateDecision | Promise<RateDecision>;

@@ -1,6 +1,6 @@
 /**
  * A thread that asks a window for admissions, each a step later by a clock that all threads share, until that is at its
- * end. Tells the times at which it was admitted, in milliseconds, and asks for the next window when one is retired.
+ * end. Tells when it asked for what was admitted, and when it had it, in milliseconds, and asks for the next window when one is retired.
  */
 require('../swc-register.js');
 const { parentPort, workerData } = require('node:worker_threads');
@@ -16,7 +16,7 @@ function run(memory) {
     if (nowMs >= endMs) return parentPort.postMessage({ admitted });
     const { type } = window.admit(nowMs);
     if (type === 'retired') return parentPort.postMessage({ admitted: null });
-    if (type === 'admitted') admitted.push(nowMs);
+    if (type === 'admitted') admitted.push([nowMs, Atomics.load(clock, 0)]);
   }
 }
 

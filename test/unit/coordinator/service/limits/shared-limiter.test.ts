@@ -1,5 +1,5 @@
+import { ProcessLimiter } from '../../../../../coordinator/service/limits/process-limiter';
 import { rendezvousOwner, SharedLimiter } from '../../../../../coordinator/service/limits/shared-limiter';
-import { SlidingWindowLimiter } from '../../../../../coordinator/service/limits/sliding-window-limiter';
 import { subjectWithLimit } from '../../../../../coordinator/service/limits/subject';
 import { ManualClock } from '../../../../support/manual-clock';
 
@@ -13,7 +13,7 @@ function cluster(ids: string[], limit: number) {
     const limiter = new SharedLimiter({
       limit,
       ownId,
-      local: new SlidingWindowLimiter({ limit, clock }),
+      local: new ProcessLimiter({ limit, clock }),
       askOwner: async (id, subject) => {
         asked.push(id);
         return unreachable.has(id) ? null : (limiters.get(id) as SharedLimiter).admitForPeer(subject);
