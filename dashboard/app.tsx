@@ -100,7 +100,8 @@ function useHeartbeat(): void {
   const isAway = !isReachable.value;
   useEffect(() => {
     const check = (): void => {
-      if (!document.hidden) call('GET', '/', { key: null, deadlineMs: CHECK_DEADLINE_MS }).catch(() => undefined);
+      if (!document.hidden)
+        call<'get'>('GET', '/', { key: null, deadlineMs: CHECK_DEADLINE_MS }).catch(() => undefined);
     };
     const timer = setInterval(check, isAway ? AWAY_CHECK_MS : IDLE_CHECK_MS);
     return () => clearInterval(timer);

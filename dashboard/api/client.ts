@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import { BASE } from './base';
 import { credential } from './credential';
+import type { AnswerOf, BodyOf, Operation } from './shapes';
 import { session, signOut } from '../state/session';
 
 /** A call of this page has an answer by then, or has failed. */
@@ -32,8 +33,8 @@ export class UnreachableError extends Error {
   }
 }
 
-export interface CallOptions {
-  body?: unknown;
+export interface CallOptions<Body = unknown> {
+  body?: Body;
   /** Another key than the session's; null sends none. */
   key?: string | null;
   signal?: AbortSignal;
@@ -49,13 +50,17 @@ interface Envelope {
 }
 
 /**
- * One call of the API; answers `data`. Throws ApiError, UnreachableError, or AbortError when `signal` aborts it. A key
+ * One call of an operation of the API; answers `data`. Throws ApiError, UnreachableError, or AbortError when `signal` aborts it. A key
  * of the session that is refused ends the session.
  */
-export async function call<Data>(method: string, path: string, options: CallOptions = {}): Promise<Data> {
+export async function call<Id extends Operation>(
+  method: string,
+  path: string,
+  options: CallOptions<BodyOf<Id>> = {},
+): Promise<AnswerOf<Id>> {
   const key = options.key === undefined ? (session.value?.key ?? null) : options.key;
   const envelope = await send(method, path, { ...options, key });
-  if (envelope.status === 'success') return envelope.data as Data;
+  if (envelope.status === 'success') return envelope.data as AnswerOf<Id>;
   const { code, message } = envelope.error ?? { code: 500, message: 'The server gave no reason.' };
   if (code === 401 && options.key === undefined && key !== null && key === session.value?.key)
     signOut(

@@ -51,16 +51,15 @@ export function BrowsePage({ collection, onItem }: { collection: Collection; onI
         limit: PAGE,
         include_vectors: false,
         ...(filters === undefined ? {} : { filters }),
-        ...(after === null ? {} : { cursor: after.cursor }),
+        ...(after === null || after.cursor === null ? {} : { cursor: after.cursor }),
       };
       const [answer, total] = await Promise.all([
-        call<{ vectors: StoredItem[]; next_cursor: string | null }>(
-          'POST',
-          path('/v1/collections/', collection.name, '/scroll'),
-          { body, signal: stop.signal },
-        ),
+        call<'post_collections_name_scroll'>('POST', path('/v1/collections/', collection.name, '/scroll'), {
+          body,
+          signal: stop.signal,
+        }),
         after?.total ??
-          call<{ count: number }>('POST', path('/v1/collections/', collection.name, '/count'), {
+          call<'post_collections_name_count'>('POST', path('/v1/collections/', collection.name, '/count'), {
             body: filters === undefined ? {} : { filters },
             signal: stop.signal,
           }).then((counted) => counted.count),

@@ -19,10 +19,10 @@ export function CollectionPage({ name, tab }: { name: string; tab: string }) {
   const [shownItem, setShownItem] = useState<string | null>(null);
   const [changes, setChanges] = useState(0);
   const collection = usePolling(`collection/${name}`, POLL_MS, (signal) =>
-    call<Collection>('GET', path('/v1/collections/', name), { signal }),
+    call<'get_collections_name'>('GET', path('/v1/collections/', name), { signal }),
   );
   const stats = usePolling(`stats/${name}`, POLL_MS, (signal) =>
-    call<CollectionStats>('GET', path('/v1/collections/', name, '/stats'), { signal }),
+    call<'get_collections_name_stats'>('GET', path('/v1/collections/', name, '/stats'), { signal }),
   );
 
   const found = collection.data;

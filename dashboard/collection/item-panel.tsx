@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { call, messageOf, path } from '../api/client';
-import type { Collection, Hit, Metadata, StoredItem } from '../api/shapes';
+import type { Collection, Metadata, StoredItem } from '../api/shapes';
 import { Dialog } from '../parts/dialog';
 import { score } from '../parts/format';
 import { CloseIcon } from '../parts/icons';
@@ -184,11 +184,15 @@ function Neighbours({ collection, id, onItem }: { collection: string; id: string
     0,
     async (signal) =>
       (
-        await call<{ results: Hit[] }>('POST', path('/v1/collections/', collection, '/recommend/', id), {
-          body: { k: NEIGHBOURS },
-          signal,
-        })
-      ).results,
+        await call<'post_collections_name_recommend_id'>(
+          'POST',
+          path('/v1/collections/', collection, '/recommend/', id),
+          {
+            body: { k: NEIGHBOURS },
+            signal,
+          },
+        )
+      ).results ?? [],
   );
   if (near.data === null || near.data.length === 0) return null;
   return (

@@ -65,7 +65,7 @@ function Description({ collection, onChange }: { collection: Collection; onChang
   const save = async (event: Event): Promise<void> => {
     event.preventDefault();
     try {
-      await call('PATCH', path('/v1/collections/', collection.name), {
+      await call<'patch_collections_collection_name'>('PATCH', path('/v1/collections/', collection.name), {
         body: { description: text.trim() === '' ? null : text },
       });
       tell('Saved the description.');
@@ -91,7 +91,7 @@ function Care({ collection, onChange }: { collection: Collection; onChange: () =
   const [isDeleting, setDeleting] = useState(false);
   const optimize = async (): Promise<void> => {
     try {
-      await call('POST', path('/v1/collections/', collection.name, '/optimize'));
+      await call<'post_collections_name_optimize'>('POST', path('/v1/collections/', collection.name, '/optimize'));
       tell('The index is being made anew in the background.');
       onChange();
     } catch (error) {
@@ -126,7 +126,7 @@ function Care({ collection, onChange }: { collection: Collection; onChange: () =
           typed={collection.name}
           onClose={() => setDeleting(false)}
           run={async () => {
-            await call('DELETE', path('/v1/collections/', collection.name));
+            await call<'delete_collections_name'>('DELETE', path('/v1/collections/', collection.name));
             tell(`Deleted ${collection.name}.`);
             go('#/');
           }}

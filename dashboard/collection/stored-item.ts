@@ -4,7 +4,7 @@ import { tell } from '../state/toasts';
 
 /** Not by the path that has the id in it: a browser takes the ids "." and ".." there for steps up. */
 export async function fetchItem(collection: string, id: string, signal?: AbortSignal): Promise<StoredItem> {
-  const { vectors } = await call<{ vectors: StoredItem[] }>(
+  const { vectors } = await call<'post_collections_name_vectors_fetch'>(
     'POST',
     path('/v1/collections/', collection, '/vectors/fetch'),
     { body: { ids: [id], include_vectors: true }, signal },
@@ -28,8 +28,12 @@ export async function storeMetadata(
   // patches yet.
   if (item.external_id === '.' || item.external_id === '..' || item.version === undefined)
     return storeItem(collection, item, metadata);
-  const body = { metadata, metadata_mode: 'replace', ...(isUnchanged ? { if_version: item.version } : {}) };
-  await call('PATCH', path('/v1/collections/', collection, '/vectors/', item.external_id), { body });
+  const body = { metadata, metadata_mode: 'replace' as const, ...(isUnchanged ? { if_version: item.version } : {}) };
+  await call<'patch_collections_name_vectors_id'>(
+    'PATCH',
+    path('/v1/collections/', collection, '/vectors/', item.external_id),
+    { body },
+  );
 }
 
 /** Stores an item with other metadata. Its text is not embedded again: the vector goes along. */
@@ -40,7 +44,7 @@ async function storeItem(collection: string, item: StoredItem, metadata: Metadat
     metadata,
     ...(item.text === null ? {} : { text: item.text }),
   };
-  await call('POST', path('/v1/collections/', collection, '/upsert'), { body });
+  await call<'post_collections_name_upsert'>('POST', path('/v1/collections/', collection, '/upsert'), { body });
 }
 
 /** What one fetch takes, and so what one undo puts back. */
@@ -48,19 +52,21 @@ export const UNDO_MAX = 100;
 
 /** Deletes up to UNDO_MAX items and offers to put them back as they were. Throws what the service says. */
 export async function deleteWithUndo(collection: string, ids: string[], onChange: () => void): Promise<void> {
-  const { vectors: items } = await call<{ vectors: StoredItem[] }>(
+  const { vectors: items } = await call<'post_collections_name_vectors_fetch'>(
     'POST',
     path('/v1/collections/', collection, '/vectors/fetch'),
     { body: { ids, include_vectors: true } },
   );
-  const { deleted_count: count } = await call<{ deleted_count: number }>(
+  const { deleted_count: count } = await call<'post_collections_name_delete_batch'>(
     'POST',
     path('/v1/collections/', collection, '/delete_batch'),
     { body: { external_ids: ids } },
   );
   const undo = async (): Promise<void> => {
     const back = items.map(({ text, ...rest }) => (text === null ? rest : { ...rest, text }));
-    await call('POST', path('/v1/collections/', collection, '/bulk_upsert'), { body: { items: back } });
+    await call<'post_collections_name_bulk_upsert'>('POST', path('/v1/collections/', collection, '/bulk_upsert'), {
+      body: { items: back },
+    });
     onChange();
     tell(items.length === 1 ? `${items[0]?.external_id} is back.` : `${items.length} items are back.`);
   };

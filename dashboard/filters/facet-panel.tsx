@@ -51,9 +51,12 @@ export function FacetPanel({ collection, conditions, known, onChange }: FacetPan
         own_filter: false,
       })),
     };
-    call<{ facets: Facet[] }>('POST', path('/v1/collections/', collection, '/aggregate'), { body, signal: stop.signal })
+    call<'post_collections_name_aggregate'>('POST', path('/v1/collections/', collection, '/aggregate'), {
+      body,
+      signal: stop.signal,
+    })
       .then((answer) => {
-        setFacets(answer.facets);
+        setFacets(answer.facets ?? []);
         setFailure(null);
       })
       .catch((error: unknown) => {

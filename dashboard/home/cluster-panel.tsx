@@ -20,7 +20,7 @@ export function ClusterPanel({ cluster, onChange }: { cluster: Cluster; onChange
     cluster.shards.every(({ state }) => state === 'ok') && cluster.nodes.every(({ state }) => state !== 'down');
   const undrain = async (node: string): Promise<void> => {
     try {
-      await call('POST', path('/v1/cluster/nodes/', node, '/undrain'));
+      await call<'post_cluster_nodes_id_undrain'>('POST', path('/v1/cluster/nodes/', node, '/undrain'));
       tell(`${node} may hold shards again.`);
     } catch (error) {
       tell(String(error), { isBad: true });
@@ -92,7 +92,7 @@ export function ClusterPanel({ cluster, onChange }: { cluster: Cluster; onChange
           isDanger={false}
           onClose={() => setDraining(null)}
           run={async () => {
-            await call('POST', path('/v1/cluster/nodes/', draining, '/drain'));
+            await call<'post_cluster_nodes_id_drain'>('POST', path('/v1/cluster/nodes/', draining, '/drain'));
             onChange();
           }}
         >

@@ -127,7 +127,7 @@ function useStats(collections: Collection[]): Map<string, CollectionStats> {
       return now - last.askedAt > (last.stats.index.state === 'ready' ? REST_MS : BUILDING_MS);
     };
     for (const { name, vector_count: vectors } of collections.slice(0, STATS_MAX).filter(isDue)) {
-      call<CollectionStats>('GET', path('/v1/collections/', name, '/stats'), { signal: stop.signal }).then(
+      call<'get_collections_name_stats'>('GET', path('/v1/collections/', name, '/stats'), { signal: stop.signal }).then(
         (stats) => setKnown((last) => new Map(last).set(name, { stats, askedAt: Date.now(), count: vectors })),
         () => undefined,
       );

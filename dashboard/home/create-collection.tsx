@@ -1,13 +1,14 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api/client';
-import type { Collection, Health, Metric } from '../api/shapes';
+import type { Collection, Metric } from '../api/shapes';
 import { DialogForm } from '../parts/dialog-form';
 import { bytes, count } from '../parts/format';
 import { usePolling } from '../state/polling';
 import { go } from '../state/route';
 import { estimate } from './memory-estimate';
 
-const LANGUAGES = {
+type Language = '' | NonNullable<Collection['language']>;
+const LANGUAGES: Partial<Record<Language, string>> = {
   '': 'None: words as they are written',
   en: 'English',
   de: 'German',
@@ -27,11 +28,11 @@ export function CreateCollection({ onClose, isCluster }: { onClose: () => void; 
   const [name, setName] = useState('');
   const [dim, setDim] = useState(DIM_OF_TEXT);
   const [metric, setMetric] = useState<Metric>('cosine');
-  const [language, setLanguage] = useState('');
+  const [language, setLanguage] = useState<Language>('');
   const [shards, setShards] = useState(1);
   const [replicas, setReplicas] = useState(1);
   const [vectors, setVectors] = useState(100_000);
-  const health = usePolling('health', 0, (signal) => call<Health>('GET', '/v1/health', { signal })).data;
+  const health = usePolling('health', 0, (signal) => call<'get_health'>('GET', '/v1/health', { signal })).data;
   const need = estimate({ dim, vectors, replicas });
 
   const create = async (): Promise<void> => {
@@ -42,7 +43,7 @@ export function CreateCollection({ onClose, isCluster }: { onClose: () => void; 
       ...(language === '' ? {} : { language }),
       ...(isCluster ? { shards, replicas } : {}),
     };
-    const made = await call<Collection>('POST', '/v1/collections', { body });
+    const made = await call<'post_collections'>('POST', '/v1/collections', { body });
     onClose();
     go(`#/collections/${made.name}/upload`);
   };
@@ -81,7 +82,7 @@ export function CreateCollection({ onClose, isCluster }: { onClose: () => void; 
         </label>
         <label class="field">
           <span class="label">Language of keywords</span>
-          <select value={language} onChange={(event) => setLanguage(event.currentTarget.value)}>
+          <select value={language} onChange={(event) => setLanguage(event.currentTarget.value as Language)}>
             {Object.entries(LANGUAGES).map(([code, label]) => (
               <option key={code} value={code}>
                 {label}

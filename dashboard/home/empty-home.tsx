@@ -15,7 +15,7 @@ export function EmptyHome({ onCreate, onLoaded }: { onCreate: () => void; onLoad
     setLoading(true);
     setFailure(null);
     try {
-      const { collection } = await call<{ collection: string }>('POST', '/v1/demo', { deadlineMs: DEMO_DEADLINE_MS });
+      const { collection } = await call<'post_demo'>('POST', '/v1/demo', { deadlineMs: DEMO_DEADLINE_MS });
       onLoaded();
       go(`#/collections/${collection}`);
     } catch (error) {

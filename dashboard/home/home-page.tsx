@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api/client';
-import type { Cluster, Collection } from '../api/shapes';
+import type { Cluster } from '../api/shapes';
 import { compact, plural } from '../parts/format';
 import { PlusIcon } from '../parts/icons';
 import { Busy, Failure } from '../parts/notice';
@@ -24,10 +24,10 @@ export function HomePage() {
   const collections = usePolling(
     'collections',
     COLLECTIONS_POLL_MS,
-    async (signal) => (await call<{ collections: Collection[] }>('GET', '/v1/collections', { signal })).collections,
+    async (signal) => (await call<'get_collections'>('GET', '/v1/collections', { signal })).collections,
   );
   const loadCluster = async (signal: AbortSignal): Promise<Cluster> => {
-    const answer = await call<Cluster>('GET', '/v1/cluster', { signal });
+    const answer = await call<'get_cluster'>('GET', '/v1/cluster', { signal });
     setCluster(answer.mode === 'cluster');
     return answer;
   };

@@ -1,6 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
 import { call } from '../api/client';
-import type { Activity } from '../api/shapes';
 import { Chart } from '../parts/chart';
 import { bytes, milliseconds } from '../parts/format';
 import { usePolling } from '../state/polling';
@@ -17,7 +16,7 @@ let seen: Traffic[] = [];
 /** Rates and latencies of the process that answers, as they are now. */
 export function TrafficPanel() {
   const activity = usePolling('activity', POLL_MS, (signal) =>
-    call<Activity>('GET', '/v1/metrics/summary', { signal }),
+    call<'get_metrics_summary'>('GET', '/v1/metrics/summary', { signal }),
   ).data;
   const [points, setPoints] = useState(seen);
   useEffect(() => {

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
-import type { Job } from '../../clients/typescript/src/generated/api-types';
 import { call, messageOf, path } from '../api/client';
+import type { Job } from '../api/shapes';
 import { count, dateTime, percent, seconds } from '../parts/format';
 import { Failure, Meter } from '../parts/notice';
 import { Question } from '../parts/question';
@@ -25,11 +25,11 @@ export function JobsPage() {
   const [cancelling, setCancelling] = useState<Job | null>(null);
   const query = `?limit=${SHOWN}${cursor === '' ? '' : `&cursor=${cursor}`}`;
   const page = usePolling(`jobs${cursor}`, POLL_MS, (signal) =>
-    call<{ jobs: Job[]; next_cursor: string | null }>('GET', `/v1/jobs${query}`, { signal }),
+    call<'get_jobs'>('GET', `/v1/jobs${query}`, { signal }),
   );
   const change = async (job: Job, verb: 'pause' | 'resume'): Promise<void> => {
     try {
-      await call('POST', path('/v1/jobs/', job.id, `/${verb}`));
+      await call<'post_jobs_id_pause' | 'post_jobs_id_resume'>('POST', path('/v1/jobs/', job.id, `/${verb}`));
     } catch (error) {
       tell(messageOf(error), { isBad: true });
     }
@@ -76,7 +76,7 @@ export function JobsPage() {
           verb="Cancel the job"
           onClose={() => setCancelling(null)}
           run={async () => {
-            await call('DELETE', path('/v1/jobs/', cancelling.id));
+            await call<'delete_jobs_id'>('DELETE', path('/v1/jobs/', cancelling.id));
             page.refresh();
           }}
         >

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api/client';
-import type { ApiKey, Role } from '../api/shapes';
+import type { Role } from '../api/shapes';
 import { DialogForm } from '../parts/dialog-form';
 import { LimitFields } from './limit-fields';
 import { limitsBody, NO_LIMITS } from './limit-text';
@@ -23,7 +23,7 @@ export function CreateKey({ onClose, onCreated }: { onClose: () => void; onCreat
       ...(limits.days === '' ? {} : { expires_in_days: Number(limits.days) }),
       ...limitsBody(limits),
     };
-    const created = await call<ApiKey & { key: string }>('POST', '/v1/admin/keys', { body });
+    const created = await call<'post_admin_keys'>('POST', '/v1/admin/keys', { body });
     onCreated({ name: created.name, key: created.key });
   };
   return (

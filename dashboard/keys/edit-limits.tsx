@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { call, path } from '../api/client';
-import type { ApiKey, KeyUsage } from '../api/shapes';
+import type { ApiKey } from '../api/shapes';
 import { DialogForm } from '../parts/dialog-form';
 import { bytes, count, dateTime } from '../parts/format';
 import { usePolling } from '../state/polling';
@@ -26,7 +26,7 @@ export function EditLimits({ of, isFixed, onClose, onDone }: EditLimitsProps) {
   const change = async (): Promise<void> => {
     const { rate_limit_per_minute: rate, ...others } = limitsBody(limits);
     const end = expiry === 'kept' ? {} : { expires_in_days: expiry === 'never' ? null : Number(limits.days) };
-    await call('PATCH', path('/v1/admin/keys/', of.id), {
+    await call<'patch_admin_keys_id'>('PATCH', path('/v1/admin/keys/', of.id), {
       body: { rate_limit_per_minute: rate, ...(isFixed ? {} : { ...others, ...end }) },
     });
     onDone();
@@ -69,7 +69,8 @@ function QuotaUsed({ of }: { of: ApiKey }) {
   const used = usePolling(
     `quota/${of.id}`,
     POLL_MS,
-    async (signal) => (await call<KeyUsage>('GET', path('/v1/admin/keys/', of.id, '/usage'), { signal })).quota_used,
+    async (signal) =>
+      (await call<'get_admin_keys_id_usage'>('GET', path('/v1/admin/keys/', of.id, '/usage'), { signal })).quota_used,
   ).data;
   if (used === null) return null;
   const parts = [

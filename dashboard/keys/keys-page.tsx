@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { call, messageOf, path } from '../api/client';
-import type { ApiKey, Role, Usage } from '../api/shapes';
+import type { ApiKey, Role } from '../api/shapes';
 import { dateTime } from '../parts/format';
 import { PlusIcon } from '../parts/icons';
 import { Busy, Failure } from '../parts/notice';
@@ -26,7 +26,7 @@ export function KeysPage() {
   const keys = usePolling(
     'keys',
     POLL_MS,
-    async (signal) => (await call<{ keys: ApiKey[] }>('GET', '/v1/admin/keys', { signal })).keys,
+    async (signal) => (await call<'get_admin_keys'>('GET', '/v1/admin/keys', { signal })).keys,
   );
   const [isCreating, setCreating] = useState(false);
   const [secret, setSecret] = useState<Secret | null>(null);
@@ -36,7 +36,7 @@ export function KeysPage() {
 
   const change = async (key: ApiKey, fields: Partial<ApiKey>): Promise<void> => {
     try {
-      await call('PATCH', path('/v1/admin/keys/', key.id), { body: fields });
+      await call<'patch_admin_keys_id'>('PATCH', path('/v1/admin/keys/', key.id), { body: fields });
       tell(`Changed ${key.name}.`);
     } catch (error) {
       tell(messageOf(error), { isBad: true });
@@ -97,11 +97,9 @@ export function KeysPage() {
         keys={keys.data ?? []}
         onChoose={setShownUsage}
         load={(key, signal) =>
-          call<Usage>(
-            'GET',
-            key === null ? '/v1/admin/keys/usage/summary' : path('/v1/admin/keys/', key.id, '/usage'),
-            { signal },
-          )
+          key === null
+            ? call<'get_admin_keys_usage_summary'>('GET', '/v1/admin/keys/usage/summary', { signal })
+            : call<'get_admin_keys_id_usage'>('GET', path('/v1/admin/keys/', key.id, '/usage'), { signal })
         }
       />
       <SlowRequests keys={keys.data ?? []} />
@@ -136,7 +134,7 @@ export function KeysPage() {
           onClose={() => setAsked(null)}
           run={async () => {
             const own = session.value;
-            const rotated = await call<ApiKey & { key: string }>(
+            const rotated = await call<'post_admin_keys_id_rotate'>(
               'POST',
               path('/v1/admin/keys/', asked.key.id, '/rotate'),
             );
@@ -158,7 +156,7 @@ export function KeysPage() {
           verb="Delete key"
           onClose={() => setAsked(null)}
           run={async () => {
-            await call('DELETE', path('/v1/admin/keys/', asked.key.id));
+            await call<'delete_admin_keys_id'>('DELETE', path('/v1/admin/keys/', asked.key.id));
             tell(`Deleted the key ${asked.key.name}.`);
             keys.refresh();
           }}

@@ -1,6 +1,5 @@
 import { BASE } from '../api/base';
 import { call } from '../api/client';
-import type { Health } from '../api/shapes';
 import { count, seconds } from '../parts/format';
 import { usePolling } from '../state/polling';
 
@@ -8,7 +7,7 @@ const POLL_MS = 10_000;
 
 /** How the service is, beside its keys. */
 export function OperationsPanel() {
-  const health = usePolling('health', POLL_MS, (signal) => call<Health>('GET', '/v1/health', { signal }));
+  const health = usePolling('health', POLL_MS, (signal) => call<'get_health'>('GET', '/v1/health', { signal }));
   if (health.data === null) return null;
   const { total_vectors: vectors, uptime_seconds: uptime, unavailable, embedding } = health.data;
   return (

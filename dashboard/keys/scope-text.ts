@@ -9,7 +9,7 @@ export function scopesToText(scopes: readonly KeyScope[], role: Role): string {
 }
 
 /** null: all collections. What is wrong in it, the service says. */
-export function scopesFromText(text: string): { name?: string; prefix?: string; role?: string }[] | null {
+export function scopesFromText(text: string): (Omit<KeyScope, 'role'> & { role?: Role })[] | null {
   const parts = text
     .split(',')
     .map((part) => part.trim())
@@ -19,7 +19,7 @@ export function scopesFromText(text: string): { name?: string; prefix?: string; 
     const [name = '', role] = part.split(':').map((word) => word.trim());
     return {
       ...(name.endsWith('*') ? { prefix: name.slice(0, -1) } : { name }),
-      ...(role === undefined ? {} : { role }),
+      ...(role === undefined ? {} : { role: role as Role }),
     };
   });
 }

@@ -1,5 +1,5 @@
 import { call } from '../api/client';
-import type { Activity, ApiKey } from '../api/shapes';
+import type { ApiKey } from '../api/shapes';
 import { dateTime, milliseconds } from '../parts/format';
 import { usePolling } from '../state/polling';
 
@@ -8,7 +8,7 @@ const POLL_MS = 10_000;
 /** The last requests that took long, of the process that answers. */
 export function SlowRequests({ keys }: { keys: ApiKey[] }) {
   const activity = usePolling('slow', POLL_MS, (signal) =>
-    call<Activity>('GET', '/v1/metrics/summary', { signal }),
+    call<'get_metrics_summary'>('GET', '/v1/metrics/summary', { signal }),
   ).data;
   if (activity === null) return null;
   const { slow_requests: slow, slow_ms: limit } = activity;

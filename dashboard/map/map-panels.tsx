@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import { call, path } from '../api/client';
-import type { Hit, StoredItem } from '../api/shapes';
+import type { StoredItem } from '../api/shapes';
 import { plural, score, valueText } from '../parts/format';
 import { CloseIcon } from '../parts/icons';
 import { Failure } from '../parts/notice';
@@ -30,20 +30,28 @@ export function FocusPanel({ collection, item, onNear, onItem, onPlace, onClose 
     0,
     async (signal) =>
       (
-        await call<{ results: Hit[] }>('POST', path('/v1/collections/', collection, '/recommend/', id), {
-          body: { k: NEAR },
-          signal,
-        })
-      ).results,
+        await call<'post_collections_name_recommend_id'>(
+          'POST',
+          path('/v1/collections/', collection, '/recommend/', id),
+          {
+            body: { k: NEAR },
+            signal,
+          },
+        )
+      ).results ?? [],
   );
   const text = usePolling(`text/${id}`, 0, async (signal): Promise<StoredItem['text']> => {
     const body = { ids: [id], include_vectors: false };
     return (
       (
-        await call<{ vectors: StoredItem[] }>('POST', path('/v1/collections/', collection, '/vectors/fetch'), {
-          body,
-          signal,
-        })
+        await call<'post_collections_name_vectors_fetch'>(
+          'POST',
+          path('/v1/collections/', collection, '/vectors/fetch'),
+          {
+            body,
+            signal,
+          },
+        )
       ).vectors.at(0)?.text ?? null
     );
   });

@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks';
 import { call, messageOf, path } from '../api/client';
-import type { Hit } from '../api/shapes';
 import { plural } from '../parts/format';
 import { SearchIcon } from '../parts/icons';
 
@@ -19,9 +18,13 @@ export function MapSearch({ collection, onHits }: { collection: string; onHits: 
       return;
     }
     try {
-      const { results } = await call<{ results: Hit[] }>('POST', path('/v1/collections/', collection, '/search'), {
-        body: { text, k: K },
-      });
+      const { results = [] } = await call<'post_collections_name_search'>(
+        'POST',
+        path('/v1/collections/', collection, '/search'),
+        {
+          body: { text, k: K },
+        },
+      );
       setSaid(`${plural(results.length, 'hit')}, those among the points lit up`);
       onHits(results.map(({ external_id: id }) => id));
     } catch (error) {

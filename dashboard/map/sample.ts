@@ -1,5 +1,5 @@
 import { call, path } from '../api/client';
-import type { Collection, Metadata, StoredItem } from '../api/shapes';
+import type { Collection, Metadata } from '../api/shapes';
 import { type Condition, filtersOf } from '../filters/filter-model';
 
 export interface SampledItem {
@@ -17,12 +17,6 @@ export interface Sample {
   coordinates: Float32Array;
   /** Share of the variance that the axes hold together. */
   explained: number;
-}
-
-interface SampleAnswer {
-  population: number;
-  items: SampledItem[];
-  projection: { dimensions: number; data: string; explained_variance: number[] };
 }
 
 /** The same for every map of a collection, so that UMAP sees the points that are there. */
@@ -44,19 +38,21 @@ export async function fetchSample(collection: Collection, request: SampleRequest
     seed: SEED,
     metadata_fields: request.fields,
     include_vectors: false,
-    projection: { method: 'pca', dimensions: Math.min(request.dimensions, collection.dim) },
+    projection: { method: 'pca' as const, dimensions: Math.min(request.dimensions, collection.dim) },
     ...(filters === undefined ? {} : { filters }),
   };
-  const { population, items, projection } = await call<SampleAnswer>(
+  const { population, items, projection } = await call<'post_collections_name_sample'>(
     'POST',
     path('/v1/collections/', collection.name, '/sample'),
     { body, signal: stop, deadlineMs: SAMPLE_DEADLINE_MS },
   );
+  if (projection === undefined) throw new Error('The sample came without a projection.');
   return {
     items,
     population,
     dimensions: projection.dimensions,
-    coordinates: floatsFromBase64(projection.data),
+    // What is always base64 has the client's type, and is text here.
+    coordinates: floatsFromBase64(projection.data as unknown as string),
     explained: projection.explained_variance.reduce((sum, share) => sum + share, 0),
   };
 }
@@ -69,7 +65,7 @@ const FIELDS_MAX = 8;
 
 /** Metadata fields that may colour a map, what tells most first: a few values that repeat, then numbers. */
 export async function fetchFields(collection: Collection, stop: AbortSignal): Promise<string[]> {
-  const { vectors } = await call<{ vectors: StoredItem[] }>(
+  const { vectors } = await call<'post_collections_name_scroll'>(
     'POST',
     path('/v1/collections/', collection.name, '/scroll'),
     { body: { limit: LOOKED_AT, include_vectors: false }, signal: stop },

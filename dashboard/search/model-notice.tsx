@@ -1,5 +1,5 @@
 import { call } from '../api/client';
-import type { Collection, Health } from '../api/shapes';
+import type { Collection } from '../api/shapes';
 import { usePolling } from '../state/polling';
 import { noticeOf } from './model-text';
 
@@ -7,7 +7,7 @@ const POLL_MS = 10_000;
 
 /** Says so where texts of a collection are not compared by meaning although a model is configured; else nothing. */
 export function ModelNotice({ collection }: { collection: Pick<Collection, 'embedding_model'> }) {
-  const health = usePolling('health', POLL_MS, (signal) => call<Health>('GET', '/v1/health', { signal })).data;
+  const health = usePolling('health', POLL_MS, (signal) => call<'get_health'>('GET', '/v1/health', { signal })).data;
   const text = health === null ? null : noticeOf(collection.embedding_model, health.embedding);
   return text === null ? null : (
     <p class="notice warn break" role="status">

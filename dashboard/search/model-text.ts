@@ -9,7 +9,7 @@ const BUILTIN = 'builtin';
  */
 export function noticeOf(
   model: string | null,
-  { configured, fallback_reason: reason }: Health['embedding'],
+  { configured, fallback_reason: reason }: Pick<Health['embedding'], 'configured' | 'fallback_reason'>,
 ): string | null {
   if (configured === BUILTIN || (model !== null && model !== BUILTIN && model !== configured)) return null;
   if (model === configured) return reason === null ? null : `Nothing can be searched by text at present. ${reason}.`;

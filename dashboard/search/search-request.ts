@@ -97,16 +97,14 @@ async function ask(collection: string, plan: SearchPlan, exact: boolean, stop: A
     item: () => [path('/v1/collections/', collection, '/recommend/', query.trim()), { ...shared, exact }] as const,
   }[mode]();
   const from = performance.now();
-  const answer = await call<{ results?: Hit[]; groups?: HitGroup[]; total_matches: number; timing_ms?: Timing }>(
-    'POST',
-    url,
-    { body, signal: stop },
-  );
+  const answer = await call<
+    'post_collections_name_search' | 'post_collections_name_hybrid_search' | 'post_collections_name_recommend_id'
+  >('POST', url, { body, signal: stop });
   const groups = answer.groups ?? null;
   return {
     hits: answer.results ?? groups?.flatMap((group) => group.hits) ?? [],
     groups,
-    total: answer.total_matches,
+    total: answer.total_matches ?? 0,
     roundTripMs: performance.now() - from,
     timing: answer.timing_ms ?? null,
   };

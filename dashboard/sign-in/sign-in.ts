@@ -1,5 +1,4 @@
 import { call } from '../api/client';
-import type { Role } from '../api/shapes';
 import { signIn } from '../state/session';
 
 const LINK = /^#sign-in=(.+)$/;
@@ -18,7 +17,7 @@ export async function redeemLink(): Promise<void> {
   redeeming = token;
   history.replaceState(null, '', '#/');
   dispatchEvent(new HashChangeEvent('hashchange'));
-  const { api_key: key } = await call<{ api_key: string }>('POST', '/v1/sign_in', {
+  const { api_key: key } = await call<'post_sign_in'>('POST', '/v1/sign_in', {
     body: { token: decodeURIComponent(token) },
     key: null,
   });
@@ -32,7 +31,7 @@ export async function signInByKey(key: string): Promise<void> {
     name,
     key_id: keyId,
     expires_at: expiresAt,
-  } = await call<{ role: Role; name: string; key_id: number | null; expires_at: string | null }>('GET', '/v1/me', {
+  } = await call<'get_me'>('GET', '/v1/me', {
     key,
   });
   signIn({ key, role, name, keyId, expiresAt });

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { call, isAbort, messageOf, path } from '../api/client';
-import type { Collection, CollectionStats } from '../api/shapes';
+import type { Collection } from '../api/shapes';
 import { bytes, percent, plural } from '../parts/format';
 import { UploadIcon } from '../parts/icons';
 import { Meter } from '../parts/notice';
@@ -170,7 +170,7 @@ function watchCount(collection: string, onGrown: (vectors: number) => void): { s
   let first: number | null = null;
   const stop = new AbortController();
   const ask = async (): Promise<void> => {
-    const { vector_count: vectors } = await call<CollectionStats>(
+    const { vector_count: vectors } = await call<'get_collections_name_stats'>(
       'GET',
       path('/v1/collections/', collection, '/stats'),
       { signal: stop.signal },

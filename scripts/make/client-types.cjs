@@ -121,6 +121,7 @@ function typeOf(schema, side, indent) {
       return 'null';
     case 'array': {
       const element = typeOf(schema.items ?? {}, side, indent);
+      if (side === 'answer' && schema.minItems === 2 && schema.maxItems === 2) return `[${element}, ${element}]`;
       return /[|&{]/.test(element) ? `Array<${element}>` : `${element}[]`;
     }
     case 'object':
@@ -181,7 +182,8 @@ function objectOf(schema, side, indent) {
  */
 function fieldType(name, schema, side, indent) {
   if (name === 'filters') return 'Filters';
-  if (name === 'metadata' && schema.$ref === undefined) return 'Metadata';
+  // Where a collection has its metadata is a word.
+  if (name === 'metadata' && schema.$ref === undefined && schema.enum === undefined) return 'Metadata';
   if (name === 'vector' && side === 'answer') return 'Float32Array';
   return typeOf(schema, side, indent);
 }

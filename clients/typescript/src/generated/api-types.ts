@@ -25,7 +25,7 @@ export interface Collection {
   /** How its vectors are held in memory. */
   quantization: 'int8' | 'int4' | 'binary';
   /** Where its ids and metadata are. */
-  metadata: Metadata;
+  metadata: 'memory' | 'disk';
   /** Where the index of its vectors is. */
   vectors: 'memory' | 'disk';
   /** -1 while a shard does not answer, so that nobody can count them. */
@@ -165,7 +165,7 @@ export interface SearchResult {
     text: string;
     /** Where the fragment begins in the text of the field. */
     start: number;
-    spans: number[][];
+    spans: [number, number][];
   }>;
   /** Present if expand is given: the chunks around the result. null where its metadata have no document_id or no chunk_index. */
   context?: {
@@ -271,7 +271,7 @@ export interface HybridResult {
     text: string;
     /** Where the fragment begins in the text of the field. */
     start: number;
-    spans: number[][];
+    spans: [number, number][];
   }>;
   /** Present if expand is given: the chunks around the result. null where its metadata have no document_id or no chunk_index. */
   context?: {
@@ -300,7 +300,7 @@ export interface QueryResult {
     text: string;
     /** Where the fragment begins in the text of the field. */
     start: number;
-    spans: number[][];
+    spans: [number, number][];
   }>;
   /** Present if expand is given: the chunks around the result. null where its metadata have no document_id or no chunk_index. */
   context?: {
@@ -870,7 +870,7 @@ export interface Operations {
       /** How vectors are held in memory, for good: a byte per dimension (int8), half a byte (int4) or one bit (binary). Fewer bits take less memory and make searches slower; the promised recall is the same, because the best are scored again with the original vectors on the disk. Default: "int8". */
       quantization?: 'int8' | 'int4' | 'binary';
       /** Where ids and metadata are, which answers carry, for good: in memory, or in files that are read through a bounded cache (disk). On the disk they take no memory but for some 50 bytes of each item and what filters look up; answers are the same, and wait for the disk where the cache does not have them. Default: "memory". */
-      metadata?: Metadata;
+      metadata?: 'memory' | 'disk';
       /** Where the index of the vectors is, for good: in memory, or in files of which the system keeps what it has room for (disk). On the disk a vector takes some 10 bytes of memory; searches read files and take longer, and the promised recall is the same. The original vectors are on the disk either way. Default: "memory". */
       vectors?: 'memory' | 'disk';
       /** Items without an expires_at of their own expire so long after their last write. Default: never. It holds for the writes that come: an item keeps what its last write gave it. */

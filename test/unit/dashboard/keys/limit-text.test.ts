@@ -16,6 +16,7 @@ const KEY: ApiKey = {
   allowed_networks: ['10.0.0.0/8', '::1/128'],
   rate_limit_per_minute: 0,
   quota: { items: 1000, bytes: null, period: 'day' },
+  previous_expires_at: null,
 };
 const BODY = {
   collections: [{ name: 'articles' }, { prefix: 'logs-', role: 'readwrite' }],

@@ -57,7 +57,7 @@ test('the client has a method for each operation, and asks for none besides', as
   await client.serviceInfo();
   await client.metrics();
   await client.openApi();
-  await client.createCollection({ name: 'a', dim: 2 });
+  await client.createCollection({ name: 'a', dim: 2, metadata: 'disk' });
   await client.listCollections();
   await client.uploadDocument({ collection_name: 'a', file: 'text' });
   await client.query({ collection_name: 'a', query: 'what' });
