@@ -61,7 +61,7 @@ function near(vector: number[], more: Partial<VectorSearch> = {}): VectorSearch 
 }
 
 /**
- * What every ShardClient promises (shared/contract/shard/shard-client.ts). `isBounded`: it heeds what a request says of
+ * What every ShardClient promises (shared/contract/shard/shard-client.ts). `isBounded`: it does what a request says of
  * bytes and of writes a second, as all but the plain one do.
  */
 export function describeShardClient(

@@ -23,8 +23,8 @@ import { runSeed, seededRandom } from '../support/values/random';
 
 const ENTRIES = 400;
 const ROUNDS = 60;
-/** Of the file SYNCED (node/engine/kv/native/manifest_mark.h). */
-const MANIFEST_MARK_AT = 2 * 4096;
+/** Of the file SYNCED (node/engine/kv/native/manifest_watermark.h). */
+const MANIFEST_WATERMARK_AT = 2 * 4096;
 const random = seededRandom(runSeed('store-damage'));
 const folders: string[] = [];
 /** A store that a SIGKILL ended: half of its entries in a table, the other half in the log. */
@@ -195,7 +195,7 @@ test('a manifest of which a sync is not marked, as after a loss of power, is as 
   const { verdict } = await harmed('SYNCED', (path) => {
     const bytes = readFileSync(path);
     // What was marked by then is the start of the manifest.
-    writeFileSync(path, bytes.fill(0, MANIFEST_MARK_AT));
+    writeFileSync(path, bytes.fill(0, MANIFEST_WATERMARK_AT));
   });
   expect(verdict).toBe('harmless');
 });
@@ -241,7 +241,7 @@ test('half a record at the end of the log, as a crash leaves it, is no damage', 
   }
 });
 
-test('a log that ends where a synced write ended is accepted only without the mark', async () => {
+test('a log that ends where a synced write ended is accepted only without the watermark', async () => {
   const { verdict, folder } = await harmed('.log', (path) => truncateSync(path, 0));
   expect(verdict).toMatchObject({ told: 'open' });
   rmSync(join(folder, 'SYNCED'));

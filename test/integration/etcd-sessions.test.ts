@@ -405,7 +405,7 @@ test.concurrent(
   onStage(async ({ etcd, closing, openStore, campaign, leaderValue }) => {
     const proxies = await Promise.all([1, 2, 3].map(async () => closing(await TcpProxy.start(etcd.clientPort))));
     const candidates = proxies.map((proxy, i) => campaign(String(i), openStore(proxy.endpoint)));
-    /* Terms of office in the order in which their changes were taken. */
+    /* Terms of leaders in the order in which their changes were taken. */
     const terms: number[] = [];
     for (let round = 0; round < 4; round++) {
       let index = -1;

@@ -6,7 +6,7 @@ export const NEEDLESS_BODY_BYTES = 4096;
 const NO_BODY = 'this call takes no body';
 
 /**
- * Tells of a body where none is taken, unless it says nothing but whether the request is strict, which is heeded. Null:
+ * Tells of a body where none is taken, unless it says nothing but whether the request is strict, which counts. Null:
  * nobody looked at it.
  */
 export function warnOfNeedlessBody(bytes: Buffer | null, warnings: RequestWarnings): undefined {

@@ -1,5 +1,5 @@
 /**
- * What a fast way does with each field of a request: it heeds it, or it leaves each request that has it to the usual
+ * What a fast way does with each field of a request: it handles it, or it leaves each request that has it to the usual
  * way. A field that is new has to be put into the table, or that does not compile: else the fast way would drop it.
  */
 export type FieldTable<Request> = { readonly [Field in keyof Required<Request>]: 'handled' | 'left' };

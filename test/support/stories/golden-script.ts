@@ -17,7 +17,7 @@ export type Interpreter = (command: ScriptCommand) => string[];
 const BETWEEN = '----';
 
 /**
- * One test for each script of a folder, in the manner of etcd raft's datadriven tests. A script is blocks with a blank
+ * One test for each script of a folder, as etcd raft's datadriven tests do. A script is blocks with a blank
  * line between them: notes behind `#`, commands, `----`, and what they answer. The whole is compared, so that a wrong
  * answer shows as a difference within its story. `UPDATE=1` writes the answers again; then the difference is git's to
  * show.

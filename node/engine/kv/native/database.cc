@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "entries.h"
-#include "manifest_mark.h"
+#include "manifest_watermark.h"
 #include "whole_files.h"
 
 namespace quiver {
@@ -146,7 +146,7 @@ std::shared_ptr<Database> Database::open(const std::string& folder, std::shared_
   // Nobody may write to the log while it is examined.
   database->lock();
   refuse_changed_manifest(folder);
-  database->synced_ = SyncedMark::read(folder + kMarkName);
+  database->synced_ = SyncedWatermark::read(folder + kWatermarkFile);
   const bool stays = must_exist && reading && is_small(env, folder);
   std::unique_ptr<rocksdb::DB> found;
   if (database->synced_ > 0) found = database->refuse_lost_changes(options, database->synced_, stays);
@@ -184,7 +184,7 @@ std::unique_ptr<rocksdb::DB> Database::open_for_writing(const rocksdb::Options& 
     throw DamagedError("its last change was " + std::to_string(*last) + " while it was only read, and is " +
                        std::to_string(found) + " now");
   }
-  mark_.open(folder_ + kMarkName, synced_);
+  watermark_.open(folder_ + kWatermarkFile, synced_);
   return opened;
 }
 
@@ -207,7 +207,7 @@ std::unique_ptr<rocksdb::DB> Database::refuse_lost_changes(rocksdb::Options opti
   const std::string losses = log_->losses();
   if (!status.ok()) {
     if (is_corruption(status)) throw DamagedError(status.ToString() + (losses.empty() ? "" : "; " + losses));
-    // No database yet, or no longer: a marked one has lost its CURRENT file.
+    // No database yet, or no longer: one with a watermark has lost its CURRENT file.
     throw DamagedError("a database that once held " + std::to_string(least) +
                        " changes cannot be read: " + status.ToString());
   }
@@ -294,7 +294,7 @@ void Database::write(rocksdb::WriteBatch& batch, bool sync) {
   // make the number lower than necessary, never higher.
   const uint64_t before = held.db.GetLatestSequenceNumber();
   require(held.db.Write(options, &batch));
-  if (sync) mark_.raise(before + batch.Count());
+  if (sync) watermark_.raise(before + batch.Count());
 }
 
 void Database::remove_range(const rocksdb::Slice& from, const rocksdb::Slice& to) {
@@ -461,7 +461,7 @@ void Database::close(bool rests) {
   if (db_ == nullptr) return unlock();
   if (rests) flush_log();
   const rocksdb::Status status = close_held();
-  mark_.close();
+  watermark_.close();
   unlock();
   require(status);
 }

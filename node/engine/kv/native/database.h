@@ -16,7 +16,7 @@
 
 #include "errors.h"
 #include "info_log.h"
-#include "synced_mark.h"
+#include "synced_watermark.h"
 
 namespace quiver {
 
@@ -71,8 +71,8 @@ class NewTable {
 };
 
 /**
- * A RocksDB database in a folder, with a mark of what was synced (SyncedMark). Every call may come from any thread and
- * overlap any other; after `close`, each throws ClosedError.
+ * A RocksDB database in a folder, with a watermark of what was synced (SyncedWatermark). Every call may come from any
+ * thread and overlap any other; after `close`, each throws ClosedError.
  */
 class Database : public std::enable_shared_from_this<Database> {
  public:
@@ -166,8 +166,8 @@ class Database : public std::enable_shared_from_this<Database> {
   const std::string folder_;
   const std::shared_ptr<const Budget> budget_;
   const std::shared_ptr<InfoLog> log_ = std::make_shared<InfoLog>();
-  SyncedMark mark_;
-  // By the mark when it was opened.
+  SyncedWatermark watermark_;
+  // By the watermark when it was opened.
   uint64_t synced_ = 0;
   // While RocksDB itself has none: it locks what it opens for writing.
   rocksdb::FileLock* lock_ = nullptr;

@@ -12,7 +12,7 @@ constexpr size_t kLinesMax = 32;
 constexpr size_t kLineBytesMax = 512;
 
 // How RocksDB's log reader reports what it leaves out ("000012.log: dropping 4028 bytes; Corruption: …").
-constexpr const char* kLossMark = "dropping ";
+constexpr const char* kLossText = "dropping ";
 
 }  // namespace
 
@@ -28,7 +28,7 @@ std::string InfoLog::losses() const {
   std::lock_guard<std::mutex> lock(mutex_);
   std::string all;
   for (const std::string& line : lines_) {
-    if (line.find(kLossMark) == std::string::npos) continue;
+    if (line.find(kLossText) == std::string::npos) continue;
     if (!all.empty()) all += "; ";
     all += line;
   }

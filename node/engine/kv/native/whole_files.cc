@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "crc32c.h"
-#include "manifest_mark.h"
+#include "manifest_watermark.h"
 
 namespace quiver {
 
@@ -49,12 +49,12 @@ class WholeFile : public rocksdb::FSRandomAccessFileOwnerWrapper {
   const uint64_t size_;
 };
 
-// Marks how much of a manifest is on stable storage, by each sync. RocksDB writes it from its start to its end, one
+// Keeps how much of a manifest is on stable storage, by each sync. RocksDB writes it from its start to its end, one
 // call at a time.
-class MarkedManifest : public rocksdb::FSWritableFileOwnerWrapper {
+class WatermarkedManifest : public rocksdb::FSWritableFileOwnerWrapper {
  public:
-  MarkedManifest(std::unique_ptr<rocksdb::FSWritableFile>&& file, std::string folder, uint64_t number)
-      : FSWritableFileOwnerWrapper(std::move(file)), folder_(std::move(folder)), mark_{number, 0, 0} {}
+  WatermarkedManifest(std::unique_ptr<rocksdb::FSWritableFile>&& file, std::string folder, uint64_t number)
+      : FSWritableFileOwnerWrapper(std::move(file)), folder_(std::move(folder)), watermark_{number, 0, 0} {}
 
   rocksdb::IOStatus Append(const rocksdb::Slice& data, const rocksdb::IOOptions& options,
                            rocksdb::IODebugContext* context) override {
@@ -79,18 +79,18 @@ class MarkedManifest : public rocksdb::FSWritableFileOwnerWrapper {
   rocksdb::IOStatus appended(const rocksdb::Slice& data, rocksdb::IOStatus status) {
     // After a failed one nobody knows what is there.
     if (!status.ok()) failed_ = true;
-    mark_.content = crc32c(mark_.content, data.data(), data.size());
-    mark_.size += data.size();
+    watermark_.content = crc32c(watermark_.content, data.data(), data.size());
+    watermark_.size += data.size();
     return status;
   }
 
   rocksdb::IOStatus synced(rocksdb::IOStatus status) {
-    if (status.ok() && !failed_) mark_manifest(folder_, mark_);
+    if (status.ok() && !failed_) raise_manifest_watermark(folder_, watermark_);
     return status;
   }
 
   const std::string folder_;
-  ManifestMark mark_;
+  ManifestWatermark watermark_;
   bool failed_ = false;
 };
 
@@ -111,7 +111,7 @@ class WholeFileSystem : public rocksdb::FileSystemWrapper {
     unsigned long long number = 0;
     if (!status.ok() || name == std::string::npos || std::sscanf(path.c_str() + name, "/MANIFEST-%llu", &number) != 1)
       return status;
-    *result = std::make_unique<MarkedManifest>(std::move(*result), path.substr(0, name), number);
+    *result = std::make_unique<WatermarkedManifest>(std::move(*result), path.substr(0, name), number);
     return status;
   }
 

@@ -83,7 +83,7 @@ export class NotedOpening {
         logger.warn({ error, ...facts }, 'what is left of a shard whose loss was accepted can not be opened as it is');
         return null;
       });
-    // By the mark, records that lack what was stored are refused; so are those that lack what the checkpoint has.
+    // By the watermark, records that lack what was stored are refused; so are those that lack what the checkpoint has.
     await rm(join(folder, 'records', 'SYNCED'), { force: true });
     await forgetPositions(folder);
     let left = await openLeft();

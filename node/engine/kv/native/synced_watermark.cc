@@ -1,4 +1,4 @@
-#include "synced_mark.h"
+#include "synced_watermark.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -29,18 +29,18 @@ void write_slot(int file, int number, uint64_t change) {
   slot.checksum = checksum_of(slot);
   ssize_t written;
   do {
-    written = ::pwrite(file, &slot, sizeof slot, number * kMarkBlockBytes);
+    written = ::pwrite(file, &slot, sizeof slot, number * kWatermarkBlockBytes);
   } while (written < 0 && errno == EINTR);
-  if (written != ssize_t(sizeof slot)) throw storage_error("the mark of synced changes cannot be written");
+  if (written != ssize_t(sizeof slot)) throw storage_error("the watermark of synced changes cannot be written");
 }
 
 }  // namespace
 
-SyncedMark::~SyncedMark() {
+SyncedWatermark::~SyncedWatermark() {
   if (file_ >= 0) ::close(file_);
 }
 
-uint64_t SyncedMark::read(const std::string& path) {
+uint64_t SyncedWatermark::read(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) {
     if (errno == ENOENT) return 0;
@@ -49,7 +49,7 @@ uint64_t SyncedMark::read(const std::string& path) {
   uint64_t best = 0;
   for (int number = 0; number < 2; number++) {
     Slot slot;
-    const ssize_t got = ::pread(file, &slot, sizeof slot, number * kMarkBlockBytes);
+    const ssize_t got = ::pread(file, &slot, sizeof slot, number * kWatermarkBlockBytes);
     if (got < 0) {
       const StorageError error = storage_error(path + " cannot be read");
       ::close(file);
@@ -64,7 +64,7 @@ uint64_t SyncedMark::read(const std::string& path) {
   return best;
 }
 
-void SyncedMark::open(const std::string& path, uint64_t change) {
+void SyncedWatermark::open(const std::string& path, uint64_t change) {
   std::lock_guard<std::mutex> lock(mutex_);
   file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (file_ < 0) throw storage_error(path + " cannot be opened");
@@ -80,7 +80,7 @@ void SyncedMark::open(const std::string& path, uint64_t change) {
   }
 }
 
-void SyncedMark::raise(uint64_t change) {
+void SyncedWatermark::raise(uint64_t change) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (file_ < 0 || change <= change_) return;
   write_slot(file_, next_slot_, change);
@@ -88,13 +88,13 @@ void SyncedMark::raise(uint64_t change) {
   change_ = change;
 }
 
-void SyncedMark::close() {
+void SyncedWatermark::close() {
   std::lock_guard<std::mutex> lock(mutex_);
   if (file_ < 0) return;
   const bool synced = ::fsync(file_) == 0;
   ::close(file_);
   file_ = -1;
-  if (!synced) throw storage_error("the mark of synced changes cannot be synced");
+  if (!synced) throw storage_error("the watermark of synced changes cannot be synced");
 }
 
 }  // namespace quiver

@@ -1,4 +1,4 @@
-#include "manifest_mark.h"
+#include "manifest_watermark.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -12,13 +12,13 @@
 #include "crc32c.h"
 #include "database.h"
 #include "errors.h"
-#include "synced_mark.h"
+#include "synced_watermark.h"
 
 namespace quiver {
 
 namespace {
 
-constexpr off_t kAt = 2 * kMarkBlockBytes;
+constexpr off_t kAt = 2 * kWatermarkBlockBytes;
 constexpr uint32_t kMagic = 0x494e414d;  // "MANI"
 constexpr size_t kReadBytes = 256u << 10;
 // "MANIFEST-", a number and the end of the line.
@@ -32,7 +32,7 @@ struct Stored {
   uint32_t zero;
   uint32_t checksum;
 };
-static_assert(sizeof(Stored) == 32, "a mark is written as it lies in memory");
+static_assert(sizeof(Stored) == 32, "a watermark is written as it lies in memory");
 
 uint32_t checksum_of(const Stored& stored) { return crc32c(0, &stored, offsetof(Stored, checksum)); }
 
@@ -77,7 +77,7 @@ uint64_t current_number(const std::string& folder) {
   return std::sscanf(text, "MANIFEST-%llu", &number) == 1 ? number : 0;
 }
 
-bool read_mark(const std::string& path, Stored& stored) {
+bool read_watermark(const std::string& path, Stored& stored) {
   const OpenFile file(path, O_RDONLY);
   if (file.get() < 0) {
     if (errno == ENOENT) return false;
@@ -89,22 +89,22 @@ bool read_mark(const std::string& path, Stored& stored) {
 
 }  // namespace
 
-void mark_manifest(const std::string& folder, const ManifestMark& mark) noexcept {
-  Stored stored{mark.number, mark.size, mark.content, kMagic, 0, 0};
+void raise_manifest_watermark(const std::string& folder, const ManifestWatermark& watermark) noexcept {
+  Stored stored{watermark.number, watermark.size, watermark.content, kMagic, 0, 0};
   stored.checksum = checksum_of(stored);
-  const OpenFile file(folder + kMarkName, O_RDWR | O_CREAT);
+  const OpenFile file(folder + kWatermarkFile, O_RDWR | O_CREAT);
   if (file.get() < 0) return;
   ssize_t written;
   do {
     written = ::pwrite(file.get(), &stored, sizeof stored, kAt);
   } while (written < 0 && errno == EINTR);
-  // What was marked before may be about a manifest of the same number that was never in use.
+  // What stood there before may be about a manifest of the same number that was never in use.
   if (written != ssize_t(sizeof stored) && ::ftruncate(file.get(), kAt) != 0) return;
 }
 
 void refuse_changed_manifest(const std::string& folder) {
   Stored stored;
-  if (!read_mark(folder + kMarkName, stored) || current_number(folder) != stored.number) return;
+  if (!read_watermark(folder + kWatermarkFile, stored) || current_number(folder) != stored.number) return;
   char name[32];
   std::snprintf(name, sizeof name, "MANIFEST-%06llu", static_cast<unsigned long long>(stored.number));
   const std::string path = folder + "/" + name;
