@@ -50,8 +50,8 @@ interface Envelope {
 }
 
 /**
- * One call of an operation of the API; answers `data`. Throws ApiError, UnreachableError, or AbortError when `signal` aborts it. A key
- * of the session that is refused ends the session.
+ * One call of an operation of the API; answers `data`. Throws ApiError, UnreachableError, or AbortError when `signal`
+ * aborts it. A key of the session that is refused ends the session.
  */
 export async function call<Id extends Operation>(
   method: string,

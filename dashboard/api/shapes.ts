@@ -1,6 +1,6 @@
 import type { Operations } from '../../clients/typescript/src/generated/api-types';
 
-/** What the API takes and answers, by the names of this page: the OpenAPI document says it, and nothing is said again. */
+/** What the API takes and answers, by the names of this page: the shapes are those of the OpenAPI document. */
 
 /** The ids of its operations. */
 export type Operation = keyof Operations;

@@ -48,6 +48,28 @@ describe('files that name', () => {
   });
 });
 
+test('a field of a search is in 12 files with its tests, and docs/adding-a-read.md names them', () => {
+  const [, section] = readFileSync(resolve(__dirname, '../../docs/adding-a-read.md'), 'utf8').split(
+    '## A field of a search',
+  );
+  const named = [...new Set([...section.matchAll(/`([\w./-]+\.(?:ts|proto))`/g)].map(([, path]) => path))];
+  expect(named.length).toBe(12);
+  const isThere = (path: string): boolean =>
+    code.some((file) => file.path === path && /\b(?:texts|include_text)\b/.test(file.text));
+  expect(named.filter((path) => !isThere(path))).toEqual([]);
+});
+
+test('the fields of a search are listed in no other file of the service', () => {
+  const lists = code
+    .filter(({ path, text }) => KINDS.service.test(path) && /\bcounted\??: (?:'handled'|'left'|true;)/.test(text))
+    .map(({ path }) => path);
+  expect(lists).toEqual([
+    'node/engine/shard/reading/shared-shard.ts',
+    'shared/contract/shard/shard-read.ts',
+    'shared/wire/frames/read-frames.ts',
+  ]);
+});
+
 describe('lines of more than 120 columns', () => {
   const COLUMNS = 120;
   const linesOf = (names: RegExp): string[] =>

@@ -34,8 +34,8 @@ export interface ControllerLeadership {
 
 /**
  * Carries out the plan for the cluster while this coordinator is the elected controller. Each change is one
- * transaction, guarded by the entry on which it was decided, by those of the nodes that it requires, and by the leadership.
- * Every coordinator runs one; only the elected one acts.
+ * transaction, guarded by the entry on which it was decided, by those of the nodes that it requires, and by the
+ * leadership. Every coordinator runs one; only the elected one acts.
  */
 export class Controller {
   private readonly store: ClusterStore;
