@@ -7,13 +7,14 @@ import { CommandError, EXIT_CODES } from '../command-error';
 import { count, outputWidth, printJson } from '../terminal/print';
 import { table } from '../terminal/table';
 import { type ConnectionOptions, connect, connected, filterOf, type FilterOptions } from './connected-command';
-import { K_DEFAULT, K_MAX, type SearchBody, optionsGiven, searchFlags } from './search-flags';
+import { type SearchBody, optionsGiven, searchFlags } from './search-flags';
 
 /** What was given, as far as it is not only sent. */
 interface SearchOptions extends ConnectionOptions, FilterOptions {
   text?: string;
   vector?: number[] | string;
   item?: string;
+  positives?: string[];
   hybrid?: number | true;
   mode?: string;
   offset?: number;
@@ -83,9 +84,10 @@ async function search(context: CommandContext, name: string, options: SearchOpti
   const hybrid = options.hybrid ?? (options.mode === undefined ? undefined : true);
   const filter = filterOf(options);
   const given = [text, vector, item].filter((value) => value !== undefined).length;
-  if (given !== 1 && !(hybrid !== undefined && text !== undefined && item === undefined))
+  const isByExamples = given === 0 && options.positives !== undefined;
+  if (given !== 1 && !isByExamples && !(hybrid !== undefined && text !== undefined && item === undefined))
     throw new CommandError(
-      'say what to search for: a text, --vector or --item (with --hybrid and a text, also --vector)',
+      'say what to search for: a text, --vector, --item or --positives (with --hybrid and a text, also --vector)',
       EXIT_CODES.usage,
     );
   if (hybrid !== undefined && text === undefined)
@@ -105,7 +107,7 @@ async function search(context: CommandContext, name: string, options: SearchOpti
           alpha: hybrid === true ? DEFAULT_ALPHA : hybrid,
           ...common,
         })
-      : collection.search({ ...(vector === undefined ? { text } : { vector }), ...common }));
+      : collection.search({ ...(isByExamples ? {} : vector === undefined ? { text } : { vector }), ...common }));
   if (options.json) return printJson(context, answer);
   // A group's hits have its place and its key.
   const rows = answer.groups
@@ -153,26 +155,14 @@ function valueAt(metadata: unknown, path: string): unknown {
   return dot < 0 ? undefined : valueAt((metadata as Record<string, unknown>)[path.slice(0, dot)], path.slice(dot + 1));
 }
 
-/** Items like a stored one. An id that no address can hold is looked up, and its vector searched for. */
+/** Items like a stored one. An id that no address can hold is an example of a search. */
 async function likeItem(
   collection: QuiverCollection,
   item: string,
   common: SearchBody & { profile?: boolean },
 ): Promise<Found> {
   if (item !== '.' && item !== '..') return collection.recommend(item, common);
-  const [stored] = await collection.fetch([item]);
-  if (stored?.vector === undefined) throw new CommandError(`there is no item "${item}"`, EXIT_CODES.notFound);
-  if (common.group_by !== undefined || common.order_by !== undefined)
-    throw new CommandError('items like one with this id can’t be grouped or ordered', EXIT_CODES.usage);
-  const { offset = 0, k = K_DEFAULT } = common;
-  const answer = await collection.search({
-    ...common,
-    vector: stored.vector,
-    k: Math.min(K_MAX, k + offset + 1),
-    offset: 0,
-  });
-  const results = (answer.results as Hit[]).filter(({ external_id: id }) => id !== item);
-  return { ...answer, results: results.slice(offset, offset + k) };
+  return collection.search({ ...common, positives: [{ id: item }, ...(common.positives ?? [])] });
 }
 
 /** The parts of a search's time that it had, and a line for each call of a shard. */

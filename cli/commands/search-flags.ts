@@ -35,13 +35,26 @@ type Unmade = {
   [Each in Name]: Options[Each] extends { kind: 'other' } | { says: '' } ? Each : never;
 }[Name];
 
-export const K_DEFAULT = 10;
-export const K_MAX = 10_000;
+const K_DEFAULT = 10;
+const K_MAX = 10_000;
 const NEIGHBOURS_MAX = 10;
 
 /** null: other flags of the command say it. */
 const OWN: { [Each in Unmade]: OwnFlag<Each> | null } & { [Each in Name]?: OwnFlag<Each> | null } = {
   mode: { flags: '--mode <mode>', says: 'keyword, by words alone; vector; or hybrid, as --hybrid' },
+  positives: {
+    flags: '--positives <ids>',
+    says: 'items that the hits are to be like (together, where there are several)',
+    parse: names,
+    sent: examplesOf,
+  },
+  negatives: {
+    flags: '--negatives <ids>',
+    says: 'items that the hits are to be unlike',
+    parse: names,
+    sent: examplesOf,
+  },
+  strategy: { flags: '--strategy <how>', says: 'how examples count: average (default), or best_score' },
   match: { flags: '--match <words>', says: 'how many words a hit has: any, all, 0.75 of them', parse: matchArgument },
   query_syntax: { flags: '--syntax <syntax>', says: 'simple has +must, -not, title:word, begins*, near~, "phrase"~2' },
   fuzzy: {
@@ -53,6 +66,11 @@ const OWN: { [Each in Unmade]: OwnFlag<Each> | null } & { [Each in Name]?: OwnFl
     flags: '--field-weights <paths>',
     says: 'how much keyword fields count: "title:3, text:1"',
     parse: fieldWeightsArgument,
+  },
+  fusion: {
+    flags: '--fusion <kind>',
+    says: 'how both lists become one: rrf, rrf:20 (its constant), relative, dbsf, linear',
+    parse: fusionArgument,
   },
   prefix_last: { flags: '--prefix-last', says: 'the last word may be a beginning' },
   k: { flags: '-k, --k <count>', says: 'how many', parse: wholeNumber(1, K_MAX), byDefault: K_DEFAULT },
@@ -70,6 +88,11 @@ const OWN: { [Each in Unmade]: OwnFlag<Each> | null } & { [Each in Name]?: OwnFl
     says: 'the best groups of items that have the same value there; --k counts groups',
   },
   group_missing: { flags: '--group-missing <how>', says: 'items without a value there (default: leave_out)' },
+  diversity: {
+    flags: '--diversity <how>',
+    says: 'hits that differ: 0.7 of 1 by relevance, the rest by their vectors, or author:2, so many with a value at most',
+    parse: diversityArgument,
+  },
   order_by: {
     flags: '--order-by <paths>',
     says: 'order the hits by values of these fields: "year desc, title"',
@@ -165,6 +188,26 @@ function orderArgument(text: string): OrderKey[] {
     const [, path = part, direction = 'asc'] = /^(.*\S)\s+(asc|desc)$/i.exec(part) ?? [];
     return { field: path, direction: direction.toLowerCase() as 'asc' | 'desc' };
   });
+}
+
+function examplesOf(ids: string[]): { id: string }[] {
+  return ids.map((id) => ({ id }));
+}
+
+function diversityArgument(text: string): SearchBody['diversity'] {
+  const lambda = Number(text);
+  if (text.trim() !== '' && lambda >= 0 && lambda <= 1) return { lambda };
+  const [, field, most] = /^(.+):(\d+)$/.exec(text) ?? [];
+  if (field === undefined)
+    throw new InvalidArgumentError('It must be a number from 0 to 1, or a path with a whole number, as in author:2.');
+  return { field, at_most: Number(most) };
+}
+
+function fusionArgument(text: string): SearchBody['fusion'] {
+  const [, kind, constant] = /^(rrf|relative|dbsf|linear)(?::(\d+))?$/.exec(text) ?? [];
+  if (kind === undefined || (constant !== undefined && kind !== 'rrf'))
+    throw new InvalidArgumentError('It must be rrf, rrf with a constant as in rrf:20, relative, dbsf or linear.');
+  return constant === undefined ? (kind as 'rrf') : { kind: 'rrf', constant: Number(constant) };
 }
 
 function matchArgument(text: string): 'any' | 'all' | { at_least: number } {

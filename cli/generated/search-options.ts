@@ -4,6 +4,9 @@
  * The options of searches: what a value is, in a line what it does, and which searches have it (`only`; left out: all).
  */
 export const SEARCH_OPTIONS = {
+  positives: { kind: 'other', says: 'what results are like', only: ['plain', 'item'] },
+  negatives: { kind: 'other', says: 'what results are unlike, in the same forms', only: ['plain', 'item'] },
+  strategy: { kind: 'choice', choices: ['average', 'best_score'], says: '"average" (default)', only: ['plain', 'item'] },
   k: { kind: 'integer', says: 'default 10' },
   offset: { kind: 'integer', says: 'default 0' },
   filters: { kind: 'other', says: 'every pair must match' },
@@ -18,6 +21,8 @@ export const SEARCH_OPTIONS = {
   group_by: { kind: 'string', says: 'a path of the metadata' },
   group_size: { kind: 'integer', says: 'hits of a group at most' },
   group_missing: { kind: 'choice', choices: ['leave_out', 'each'], says: 'items without such a value are left out (default), or each a group with the key null' },
+  diversity: { kind: 'other', says: 'results that differ' },
+  explain: { kind: 'boolean', says: 'results also carry how they came to their places' },
   min_score: { kind: 'number', says: 'results that score less are left out' },
   include_timing: { kind: 'boolean', says: '' },
   mode: { kind: 'choice', choices: ['hybrid', 'keyword', 'vector'], says: 'says it by name', only: ['hybrid'] },
@@ -26,5 +31,6 @@ export const SEARCH_OPTIONS = {
   fuzzy: { kind: 'other', says: 'words that the collection lacks, or nearly so, stand for up to 50 that are so many edits from them', only: ['hybrid'] },
   prefix_last: { kind: 'boolean', says: 'the last word stands for the 50 most frequent words that begin so, too', only: ['hybrid'] },
   field_weights: { kind: 'other', says: 'how much keyword_fields of the collection count for this query, by path, such as {"title"', only: ['hybrid'] },
-  explain: { kind: 'boolean', says: 'results also carry vector_rank, vector_score, keyword_rank and keyword_score', only: ['hybrid'] },
+  fusion: { kind: 'other', says: 'what each list adds for a hit, times its weight', only: ['hybrid'] },
+  score_scale: { kind: 'choice', choices: ['unit'], says: 'with "unit", scores are divided by the best that there can be, which is 1 then', only: ['hybrid'] },
 } as const;

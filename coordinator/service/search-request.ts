@@ -9,6 +9,11 @@ import type { KeywordQuery } from './keyword-query';
  */
 export type VectorSource = { vector: Float32Array; text?: string } | { vector?: undefined; text: string };
 
+/** What hits are to be like, or unlike: a stored item, or a vector or text as {@link VectorSource}. */
+export type Example =
+  | { externalId: string; vector?: undefined; text?: undefined }
+  | (VectorSource & { externalId?: undefined });
+
 /**
  * A search: what it looks for, which part of the ranked list it wants, and what the answer has of each hit. Every
  * endpoint that searches is a form of it, and an option of one is an option of all.
@@ -36,6 +41,16 @@ export type Source =
   /** The nearest to the vector of a stored item, without the item itself. */
   | { type: 'like'; externalId: string }
   /**
+   * What is like the positives, one at least, and unlike the negatives, by the vector between them
+   * (example-vectors.ts), or by the best score against one of them (best-score.ts). Without the items among them.
+   */
+  | {
+      type: 'examples';
+      positives: readonly Example[];
+      negatives: readonly Example[];
+      strategy: 'average' | 'best_score';
+    }
+  /**
    * Two lists, fused by rank: the nearest to a vector (undefined: that of the text), and the best by keywords of the
    * text.
    */
@@ -46,9 +61,22 @@ export type Source =
       keywords?: KeywordQuery | undefined;
       vector: Float32Array | undefined;
       /** Weight of the first list: 1 = vectors only, 0 = keywords only. */ alpha: number;
+      /** How the lists become one; undefined: by ranks with the constant 60. */
+      fusing?: Fusing | undefined;
     }
   /** These items alone, each scored exactly. One named twice counts once; one that does not exist is left out. */
   | { type: 'listed'; to: VectorSource; externalIds: readonly string[] };
+
+export const FUSION_KINDS = ['rrf', 'relative', 'dbsf', 'linear'] as const;
+
+/** What an item's score gets of each list that has it (score-fusion.ts). */
+export interface Fusing {
+  kind: (typeof FUSION_KINDS)[number];
+  /** Of rrf: what is added to ranks. */
+  constant: number;
+  /** Whether scores are divided by the best that there can be; not of `linear`. */
+  isUnit: boolean;
+}
 
 /** The text whose words a search may mark; undefined: it has none. */
 export function queryTextOf(source: Source): string | undefined {
@@ -59,6 +87,7 @@ export function queryTextOf(source: Source): string | undefined {
     case 'listed':
       return source.to.text;
     case 'like':
+    case 'examples':
       return undefined;
   }
 }
@@ -72,7 +101,15 @@ export interface Page {
   minScore?: number | undefined;
   /** Then places are groups: the best of the collection, each as good as its best hit. */
   groups?: Grouping | undefined;
+  /** How hits differ from each other; not of groups. */
+  diversity?: Diversity | undefined;
 }
+
+export type Diversity =
+  /** Of the best so many candidates, by how relevant they are and how unlike the hits before them (mmr.ts). */
+  | { type: 'mmr'; lambda: number; candidates: number }
+  /** At most so many hits have the same number, text or boolean under a path, or in a list there. */
+  | { type: 'field'; path: string; atMost: number };
 
 /** Hits by the value that their metadata have under a path; of a list, a hit is in the group of each element. */
 export interface Grouping {

@@ -617,6 +617,13 @@ export interface ScoredHit {
   text?: string;
   /** Present for a hybrid search with `explain`. */
   explanation?: FusedRanks;
+  /** Present for a search with `explain` that chooses hits by how they differ from those before. */
+  choice?: {
+    /** Place in the list of candidates, from 1. */
+    firstRank: number;
+    /** By which it was chosen. */
+    score: number;
+  };
   /** Present for a search that highlights: of each field the best fragments first. */
   highlights?: Highlight[];
   /** Present for a search that expands; null: the hit is no chunk of a document. */
@@ -653,6 +660,9 @@ export interface FusedRanks {
   vectorScore: number | null;
   keywordRank: number | null;
   keywordScore: number | null;
+  /** What the lists add to the fused score; 0 where the item is not in the list. */
+  vectorPart: number;
+  keywordPart: number;
 }
 
 export interface SamplesService {

@@ -87,7 +87,7 @@ describe('quiver', () => {
       });
     expect(await cli.run(['search', 'things'])).toMatchObject({
       code: 2,
-      messages: expect.stringContaining('a text, --vector or --item'),
+      messages: expect.stringContaining('a text, --vector, --item or --positives'),
     });
     expect(await cli.run(['search', 'nothing', '--text', 'x'])).toMatchObject({
       code: 5,

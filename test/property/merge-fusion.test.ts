@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { fuse, fusionDepth } from '../../coordinator/service/search/fusion';
+import { FUSION_KINDS, type Fusing } from '../../coordinator/service/search-request';
 import { compareHits } from '../../shared/contract/shard/shard-read';
 import { mergeHits } from '../../coordinator/service/search/merge';
+import { plainlyFused as plainlyFusedHits } from '../support/models/plain-fusion';
 import { wellFormedText } from '../support/http/any-text';
 
 /** Merging and fusion against the shortest code that could be right. */
@@ -65,6 +67,79 @@ describe('merge and fusion', () => {
         );
       }),
       parameters,
+    );
+  });
+
+  const fusing = fc.record({
+    kind: fc.constantFrom(...FUSION_KINDS),
+    constant: fc.constantFrom(1, 60, 10_000),
+    isUnit: fc.boolean(),
+  });
+  const allowed = ({ kind, isUnit }: Fusing): boolean => kind !== 'linear' || !isUnit;
+
+  test('every kind of fusion is its formula over whole lists, sorted', () => {
+    const scoredHits = fc
+      .uniqueArray(
+        fc.record({ externalId: fc.string({ maxLength: 2 }), score: fc.constantFrom(-1, 0, 0.25, 3, 1e300) }),
+        {
+          selector: ({ externalId }) => externalId,
+          maxLength: 40,
+        },
+      )
+      .map((hits) => hits.map((one) => ({ ...one, metadata: one.externalId })).sort(compareHits));
+    const alphas = fc.oneof(fc.constantFrom(0, 0.5, 1), fc.double({ min: 0, max: 1, noNaN: true }));
+    fc.assert(
+      fc.property(
+        scoredHits,
+        scoredHits,
+        alphas,
+        fusing.filter(allowed),
+        place,
+        place,
+        (vector, keyword, alpha, by, offset, k) => {
+          const found = fuse({ vector, keyword }, { alpha, offset, k, fusing: by, explain: true });
+          const expected = plainlyFusedHits({ vector, keyword }, alpha, by).slice(offset, offset + k);
+          expect(found.map(({ externalId, score }) => ({ externalId, score }))).toEqual(expected);
+          for (const { score, metadata, externalId, explanation } of found) {
+            expect(metadata).toBe(externalId);
+            expect(explanation!.vectorPart + explanation!.keywordPart).toBeCloseTo(
+              score,
+              9 - Math.log10(1 + Math.abs(score)),
+            );
+          }
+        },
+      ),
+      parameters,
+    );
+  });
+
+  test('pages of every kind of fusion never overlap or skip', () => {
+    const names = Array.from({ length: 700 }, (_, i) => `item-${i}`);
+    const ranking = fc.shuffledSubarray(names, { minLength: 0 });
+    fc.assert(
+      fc.property(
+        ranking,
+        ranking,
+        fc.constantFrom(0.5, 0, 1),
+        fusing.filter(allowed),
+        fc.integer({ min: 1, max: 90 }),
+        (vectorIds, keywordIds, alpha, by, k) => {
+          const hitsOf = (list: string[], depth: number) =>
+            list.slice(0, depth).map((externalId, i) => ({ externalId, score: 1 / (2 + i), metadata: externalId }));
+          const answered = new Set<string>();
+          const total = new Set([...(alpha > 0 ? vectorIds : []), ...(alpha < 1 ? keywordIds : [])]).size;
+          for (let offset = 0; offset < total + k; offset += k) {
+            const depth = fusionDepth(offset + k);
+            const lists = { vector: hitsOf(vectorIds, depth), keyword: hitsOf(keywordIds, depth) };
+            const best = plainlyFusedHits(lists, alpha, by).filter(({ externalId }) => !answered.has(externalId));
+            const page = fuse(lists, { alpha, offset, k, fusing: by });
+            expect(page.map(({ externalId, score }) => ({ externalId, score }))).toEqual(best.slice(0, k));
+            for (const { externalId } of page) answered.add(externalId);
+          }
+          expect(answered.size).toBe(total);
+        },
+      ),
+      { numRuns: 60 },
     );
   });
 

@@ -1,4 +1,5 @@
 import type { RunningService } from '../../coordinator/service-factory';
+import { FUSION_KINDS, type Fusing } from '../../coordinator/service/search-request';
 import type { VectorInput, VectorView } from '../../coordinator/service/service';
 import type { Filter } from '../../shared/contract/filter/filter';
 import { METRICS, type Metric } from '../../shared/contract/vector/metric';
@@ -51,6 +52,11 @@ class Workload {
     };
   }
 
+  fusing(): Fusing | undefined {
+    const kind = [undefined, ...FUSION_KINDS][this.below(5)];
+    return kind && { kind, constant: 1 + this.below(70), isUnit: kind !== 'linear' && this.below(2) === 0 };
+  }
+
   filter(): Filter | null {
     switch (this.below(6)) {
       case 0:
@@ -80,7 +86,8 @@ async function answers(service: RunningService, work: Workload): Promise<unknown
     told.push(await search.count('c', filter));
     const vector = work.below(2) === 0 ? work.vector() : undefined;
     const alpha = [0, 0.3, 0.5, 1][work.below(4)];
-    told.push((await search.search('c', fused({ queryText: work.text(), vector, k, offset, alpha, filter }))).hits);
+    const hybrid = { queryText: work.text(), vector, k, offset, alpha, filter, fusing: work.fusing() };
+    told.push((await search.search('c', fused(hybrid))).hits);
     told.push((await search.search('c', asked({ text: work.text(), k, filter }))).hits);
     told.push(
       (await search.search('c', listed({ source, candidates: Array.from({ length: 12 }, () => work.id()) }))).hits,

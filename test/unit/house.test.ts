@@ -147,7 +147,7 @@ const PURE_CORE = [
   /^coordinator\/service\/routing\/shard-router\.ts$/,
   /^coordinator\/service\/synonyms\//,
   /^coordinator\/service\/sampling\/(?:merged-sample|principal-axes|projection)\.ts$/,
-  /^coordinator\/service\/search\/(?:chunk-windows|found-groups|fusion|group-key|merge)\.ts$/,
+  /^coordinator\/service\/search\/(?:chunk-windows|example-vectors|found-groups|fusion|group-key|merge|mmr|score-fusion)\.ts$/,
   /^coordinator\/service\/(?:aggregates-service|jobs-service|judgements-service|keyword-query|search-request|service)\.ts$/,
   /^node\/engine\/files\/(?:byte-reader|byte-writer|later-format)\.ts$/,
   /^node\/engine\/filter\/(?:case-fold|geo-points|matcher|matches|text-test)\.ts$/,

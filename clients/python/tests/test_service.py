@@ -19,6 +19,7 @@ from quiver_client import (
     BulkWriteError,
     ConflictError,
     ForbiddenError,
+    InvalidValueError,
     Item,
     KeyQuota,
     KeyScope,
@@ -252,6 +253,14 @@ async def test_searches_of_every_kind(items: Any) -> None:
     assert hybrid.results[0].keyword_rank in (1, 2)
     assert [hit.external_id for hit in (await got(items.rerank(["i3", "i2", "none"], [2, 0]))).results] == ["i2", "i3"]
     assert [hit.external_id for hit in (await got(items.recommend("i0", k=1))).results] == ["i1"]
+    examples: dict[str, Any] = {"positives": [{"id": "i0"}, {"vector": np.array([3, 0])}], "strategy": "best_score"}
+    [both] = await got(items.bulk_search([{**examples, "k": 2}]))
+    assert [hit.external_id for hit in both] == ["i3", "i1"]
+    assert [hit.external_id for hit in (await got(items.search(**examples, negatives=[{"id": "i2"}]))).results] == ["i3"]
+    with pytest.raises(InvalidValueError, match=r"positives\[0\]"):
+        await got(items.recommend("i0", positives=["i1"]))
+    fused = await got(items.hybrid_search("apple", [0, 0], fusion={"kind": "rrf", "constant": 1}, score_scale="unit", explain=True))
+    assert 0 < fused.results[0].vector_part < fused.results[0].score <= 1
     assert [(hit.text, hit.external_id) for hit in (await got(items.query("sky", filters={"n": 3}))).results] == [("grey sky", "i3")]
     assert (await got(items.recall_check(queries=[[0, 0]], k=2))).recall == 1
     assert await got(items.count({"n": {"$gt": 0}})) == 3

@@ -4,6 +4,9 @@ import { below, jsonValue } from './sent-values';
 import type { ExternalId, VectorLike } from './values';
 import { base64FromVector } from './vectors';
 
+/** Lists of objects that may have a vector. */
+const EXAMPLES: ReadonlySet<string> = new Set(['positives', 'negatives']);
+
 /** What an item may have, as far as bodies look at it. */
 interface ItemFields {
   external_id: ExternalId;
@@ -34,10 +37,11 @@ export function fieldsBody<Given extends object>(given: Given, field = ''): Give
   const body: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(given)) {
     const place = field === '' ? name : `${field}.${name}`;
-    body[name] =
-      name === 'vector' && value !== undefined && value !== null
-        ? vectorBody(value as VectorLike, place)
-        : jsonValue<unknown>(value, place);
+    if (value === undefined || value === null) body[name] = jsonValue<unknown>(value, place);
+    else if (name === 'vector') body[name] = vectorBody(value as VectorLike, place);
+    else if (EXAMPLES.has(name) && Array.isArray(value))
+      body[name] = value.map((example: object, i) => fieldsBody(example, `${place}[${i}]`));
+    else body[name] = jsonValue<unknown>(value, place);
   }
   return body as Given;
 }

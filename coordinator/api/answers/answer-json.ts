@@ -286,9 +286,18 @@ export function hitWriter({ fields }: Pick<Output, 'fields'>, whole: HitWriter['
   };
 }
 
-export function hitJson({ externalId, score, metadata, text, explanation, highlights, context }: ScoredHit): string {
+export function hitJson({
+  externalId,
+  score,
+  metadata,
+  text,
+  explanation,
+  choice,
+  highlights,
+  context,
+}: ScoredHit): string {
   const textMember = text === undefined ? '' : `,"text":${JSON.stringify(text)}`;
-  const more = explanation === undefined ? '' : explanationMembers(explanation);
+  const more = explanationMembers(explanation, choice);
   return `{"external_id":${JSON.stringify(externalId)},"score":${scoreJson(score)},"metadata":${metadata}${textMember}${more}${highlightsMember(highlights)}${contextMember(context)}}`;
 }
 
@@ -313,16 +322,29 @@ function contextMember(context: ScoredHit['context']): string {
   return `,"context":{"text":${JSON.stringify(text)},"from_chunk":${fromChunk},"to_chunk":${toChunk}}`;
 }
 
-/** A hit's ranks in the lists that were fused, with a comma before each member. */
-function explanationMembers({ vectorRank, vectorScore, keywordRank, keywordScore }: FusedRanks): string {
+/** How a hit came to its place, with a comma before each member; empty if that was not asked for. */
+function explanationMembers(explanation: FusedRanks | undefined, choice: ScoredHit['choice']): string {
+  const chosen =
+    choice === undefined ? '' : `,"first_rank":${choice.firstRank},"diversity_score":${scoreJson(choice.score)}`;
+  if (explanation === undefined) return chosen;
+  const { vectorRank, vectorScore, keywordRank, keywordScore, vectorPart, keywordPart } = explanation;
   const scoreOrNull = (score: number | null): string => (score === null ? 'null' : scoreJson(score));
-  return `,"vector_rank":${vectorRank},"vector_score":${scoreOrNull(vectorScore)},"keyword_rank":${keywordRank},"keyword_score":${scoreOrNull(keywordScore)}`;
+  return `${chosen},"vector_rank":${vectorRank},"vector_score":${scoreOrNull(vectorScore)},"keyword_rank":${keywordRank},"keyword_score":${scoreOrNull(keywordScore)},"vector_part":${scoreJson(vectorPart)},"keyword_part":${scoreJson(keywordPart)}`;
 }
 
 /** A hit as the query endpoint answers it: its text first, if it has one. */
-export function textHitJson({ externalId, score, metadata, text, highlights, context }: ScoredHit): string {
+export function textHitJson({
+  externalId,
+  score,
+  metadata,
+  text,
+  explanation,
+  choice,
+  highlights,
+  context,
+}: ScoredHit): string {
   const textMember = text === undefined ? '' : `"text":${JSON.stringify(text)},`;
-  return `{${textMember}"score":${scoreJson(score)},"metadata":${metadata},"external_id":${JSON.stringify(externalId)}${highlightsMember(highlights)}${contextMember(context)}}`;
+  return `{${textMember}"score":${scoreJson(score)},"metadata":${metadata},"external_id":${JSON.stringify(externalId)}${explanationMembers(explanation, choice)}${highlightsMember(highlights)}${contextMember(context)}}`;
 }
 
 /** One stored vector; has a member `vector` if the view has it. */

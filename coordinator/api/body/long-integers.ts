@@ -76,7 +76,7 @@ export function longIntegers(text: string, list = '', first = 0): LongInteger[] 
 }
 
 /** What holds objects that have a vector. In all others, as metadata, a field of that name is any. */
-const OWNERS: ReadonlySet<string> = new Set(['"items"', '"queries"', '"over"']);
+const OWNERS: ReadonlySet<string> = new Set(['"items"', '"queries"', '"over"', '"positives"', '"negatives"']);
 
 function isOfVector(open: readonly OpenValue[]): boolean {
   const at = open.findIndex(({ name }) => name === '"vector"');

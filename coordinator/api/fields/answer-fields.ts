@@ -35,6 +35,12 @@ const highlights = z
       'Present if highlight is given. spans are the words: first code unit, and first behind, in UTF-16 of the whole text of the field as it is stored, not of the fragment; so is start.',
   });
 
+/** Present if explain is true, and diversity has a lambda. */
+const choice = {
+  first_rank: z.int().optional().meta({ description: 'Place among the candidates of diversity.' }),
+  diversity_score: z.number().optional().meta({ description: 'By which it was chosen for its place.' }),
+};
+
 export const hitAnswer = z
   .object({
     external_id: z.string(),
@@ -43,26 +49,29 @@ export const hitAnswer = z
     text: hitText.optional(),
     highlights,
     context: hitContext,
+    ...choice,
   })
   .meta({
     id: 'SearchResult',
     description: 'Higher scores are better: cosine; ip: dot product; l2: 1 / (1 + distance).',
   });
 
-/** A hit of a hybrid search; the last four members are present if explain is true. */
-export const fusedHitAnswer = hitAnswer
-  .extend({
-    vector_rank: z.int().nullable().optional(),
-    vector_score: z.number().nullable().optional(),
-    keyword_rank: z.int().nullable().optional(),
-    keyword_score: z.number().nullable().optional(),
-  })
-  .meta({
-    id: 'HybridResult',
-    description:
-      'score is the fused one. With explain: the ranks (from 1, over the whole collection) in the two lists and the scores they are by, the metric’s and ' +
-      'BM25’s; null where the item is not in that list, or the list has weight 0 and was not looked up.',
-  });
+/** Present if explain is true and lists were fused. */
+const explanation = {
+  vector_rank: z.int().nullable().optional(),
+  vector_score: z.number().nullable().optional(),
+  keyword_rank: z.int().nullable().optional(),
+  keyword_score: z.number().nullable().optional(),
+  vector_part: z.number().optional(),
+  keyword_part: z.number().optional(),
+};
+
+export const fusedHitAnswer = hitAnswer.extend(explanation).meta({
+  id: 'HybridResult',
+  description:
+    'score is the fused one. With explain: the ranks (from 1, over the whole collection) in the two lists and the scores they are by, the metric’s and ' +
+    'BM25’s; null where the item is not in that list, or the list has weight 0 and was not looked up. The parts are what the lists add to the score.',
+});
 
 export const textHitAnswer = z
   .object({
@@ -72,6 +81,8 @@ export const textHitAnswer = z
     external_id: z.string(),
     highlights,
     context: hitContext,
+    ...choice,
+    ...explanation,
   })
   .meta({ id: 'QueryResult' });
 

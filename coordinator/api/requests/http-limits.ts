@@ -54,6 +54,9 @@ export const REQUEST_BOUNDS = {
   /** Lists of values hold so much of a long text. */
   prefixCharactersMax: 128,
   orderKeysMax: 3,
+  examplesMax: 32,
+  /** Each of them is compared with each hit. */
+  diversityCandidatesMax: 1000,
   /** Chunks before a hit, and as many after it. */
   neighboursMax: 10,
   highlightFieldsMax: 20,

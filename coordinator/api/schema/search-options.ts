@@ -1,6 +1,14 @@
 import { z } from 'zod';
+import type { ErrorKind } from '../../../shared/base/errors/quiver-error';
 import type { OrderKey } from '../../../shared/contract/shard/item-order';
-import { type Page, type Query, queryTextOf, type SearchRequest, type Source } from '../../service/search-request';
+import {
+  type Diversity,
+  type Page,
+  type Query,
+  queryTextOf,
+  type SearchRequest,
+  type Source,
+} from '../../service/search-request';
 import { HIGHLIGHTED_UNITS_MAX, HIT_SENTENCES_MAX, NEAREST_SENTENCES_MAX } from '../../service/search/highlighted-hits';
 import { type HttpLimits, REQUEST_BOUNDS } from '../requests/http-limits';
 import { boundedArray, filters, integer, metadataFields, optional, withDefault } from '../fields/fields';
@@ -9,6 +17,9 @@ import { type IssueSink, report } from '../fields/issue';
 /** Hits of one group, and of all groups of an answer, as a multiple of MAX_K. */
 const GROUP_SIZE_MAX = 100;
 const GROUPED_HITS_FACTOR = 10;
+
+/** From how many hits diverse ones are chosen if a search does not say it. */
+const CANDIDATES_DEFAULT = 100;
 
 /** Number of results if a search does not give one. */
 const K_DEFAULT = 10;
@@ -69,6 +80,33 @@ const highlighting = z.object({
     description: `meaning: a result without such words shows the sentence nearest to the query, without spans: of its first ${HIT_SENTENCES_MAX}, each of size at most. The collection’s model embeds them, at most ${NEAREST_SENTENCES_MAX} for an answer, which waits no more than five seconds for them; results behind have no \`highlights\`.`,
   }),
 });
+
+const diversity = z
+  .object({
+    lambda: optional(z.number()).meta({
+      description:
+        '1: by relevance alone, 0: by unlikeness alone. Of the candidates, the next hit is that with the greatest lambda × relevance − (1 − lambda) × its greatest cosine with a hit before. Relevance is the score if it is a cosine, else where it lies between the least and the greatest of the candidates.',
+    }),
+    candidates: optional(z.int().min(1).meta({ maximum: REQUEST_BOUNDS.diversityCandidatesMax })).meta({
+      description: `With lambda: the best so many hits are chosen from, at least k + offset. Default ${CANDIDATES_DEFAULT}.`,
+    }),
+    field: optional(z.string().min(1).max(REQUEST_BOUNDS.nameCharactersMax)).meta({
+      description: 'Instead of lambda: a path of the metadata, in which no value is in more hits than at_most.',
+    }),
+    at_most: optional(integer(1, GROUP_SIZE_MAX)).meta({ description: 'Default 1. Of a list, each element counts.' }),
+  })
+  .transform(({ lambda, candidates = CANDIDATES_DEFAULT, field, at_most: atMost = 1, ...rest }, context): Diversity => {
+    const refuse = (message: string, name: string, kind: ErrorKind = 'invalid_parameter'): void =>
+      report(context, rest, message, { kind, path: [name] });
+    if ((lambda === undefined) === (field === undefined))
+      report(context, rest, 'must have lambda or field', { wanted: ['lambda', 'field'] });
+    if (lambda !== undefined && !(lambda >= 0 && lambda <= 1)) refuse('must be from 0 to 1', 'lambda');
+    const most = REQUEST_BOUNDS.diversityCandidatesMax;
+    if (candidates > most) refuse(`is ${candidates}, more than the maximum of ${most}`, 'candidates', 'limit_exceeded');
+    return field === undefined
+      ? { type: 'mmr', lambda: lambda ?? 1, candidates }
+      : { type: 'field', path: field, atMost };
+  });
 
 /** The options of every search; a row here is an option of all of them. Later rows win over earlier ones. */
 function optionsOf(limits: HttpLimits) {
@@ -167,6 +205,24 @@ function optionsOf(limits: HttpLimits) {
         if (groups !== undefined) groups.missing = missing;
       },
     ),
+    diversity: option(
+      optional(diversity).meta({
+        description:
+          'Results that differ: by their vectors with {"lambda": 0.7, "candidates": 100}, or by a value with {"field": "author", "at_most": 2}.',
+      }),
+      ({ page }, chosen) => {
+        page.diversity = chosen;
+      },
+    ),
+    explain: option(
+      withDefault(z.boolean(), false).meta({
+        description:
+          'Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.',
+      }),
+      ({ output }, explain) => {
+        output.explain = explain;
+      },
+    ),
     min_score: option(
       optional(z.number()).meta({
         description:
@@ -253,6 +309,24 @@ function checkGroups(
     );
 }
 
+/** Reports diversity beside groups, and pages beyond its candidates. */
+function checkDiversity(
+  { k, offset, groups, diversity: chosen }: Page,
+  given: Partial<GivenOptions>,
+  sink: IssueSink,
+  kName: string,
+): void {
+  if (chosen === undefined) return;
+  const refuse = (message: string, path: string[]): void =>
+    report(sink, given, message, { kind: 'invalid_parameter', path });
+  if (groups !== undefined) refuse('is of hits, and group_by answers groups: give one of both', ['diversity']);
+  if (chosen.type === 'mmr' && chosen.candidates < k + offset)
+    refuse(`is ${chosen.candidates}, less than ${kName} + offset, which are ${k + offset}`, [
+      'diversity',
+      'candidates',
+    ]);
+}
+
 /** Reports contexts of more chunks than an answer may have hits in groups. */
 function checkExpansion(
   { page: { k, groups }, output: { expand } }: SearchDraft,
@@ -326,6 +400,7 @@ export function searchFields(limits: HttpLimits): SearchFields {
           set(draft, value, (message) => report(sink, given, message, { kind: 'limit_exceeded', path: [name] }));
       }
       checkGroups(draft.page, given, limits, sink, kName);
+      checkDiversity(draft.page, given, sink, kName);
       checkExpansion(draft, given, limits, sink, kName);
       const found = source();
       checkHighlight(draft, found, given, sink);

@@ -18,6 +18,8 @@ import {
 } from '../fields/fields';
 import { type IssueSink, report } from '../fields/issue';
 import { bothFilters } from '../../../shared/contract/filter/filter';
+import { exampleShape, exampleSource, givesExamples } from './example-options';
+import { fusingOf, fusionShape, givesFusion } from './fusion-options';
 import { askedText, keywordShape, weightOf } from './keyword-options';
 import { hitCount, pageOfParts, pageParts, searchFields } from './search-options';
 import { vectorSource } from '../fields/vector-source';
@@ -31,14 +33,25 @@ function searchText(limits: HttpLimits) {
 }
 
 /** A vector, or a text to make one of. */
-function nearestFields(limits: HttpLimits) {
+function vectorFields(limits: HttpLimits) {
   return { vector: optional(vector(limits.vectorDimMax)), text: optional(searchText(limits)) };
 }
 
-function nearestTo(
-  given: { vector?: Float32Array | undefined; text?: string | undefined },
-  sink: IssueSink,
-): Source | null {
+/** The same, or examples. */
+function nearestFields(limits: HttpLimits) {
+  return { ...vectorFields(limits), ...exampleShape(limits) };
+}
+
+function nearestTo(given: z.output<z.ZodObject<ReturnType<typeof nearestFields>>>, sink: IssueSink): Source | null {
+  if (givesExamples(given)) {
+    if (given.vector === undefined && given.text === undefined) return exampleSource(given, sink);
+    const name = given.vector === undefined ? 'text' : 'vector';
+    report(sink, given, 'can’t be beside examples: it can be one of the positives', {
+      kind: 'invalid_parameter',
+      path: [name],
+    });
+    return null;
+  }
   const to = vectorSource(given, sink);
   return to === null ? null : { type: 'nearest', to };
 }
@@ -98,20 +111,20 @@ export function hybridSearchBody(limits: HttpLimits) {
       vector: optional(vector(limits.vectorDimMax)),
       alpha: withDefault(z.number().min(0).max(1), 0.5).meta({ description: '1 = vector only, 0 = keywords only.' }),
       ...keywordShape,
+      ...fusionShape,
       ...page,
       ...options,
       min_score: options.min_score.meta({
-        description: 'Results whose fused score is less are left out; the best that there can be is 1 / 61.',
-      }),
-      explain: withDefault(z.boolean(), false).meta({
-        description: 'Results also carry vector_rank, vector_score, keyword_rank and keyword_score.',
+        description:
+          'Results whose fused score is less are left out; the best that there can be is 1 / 61, or 1 with score_scale "unit".',
       }),
       include_timing: includeTiming,
     })
     .transform((body, context) => {
-      const { query_text: text, vector: given, explain } = body;
+      const { query_text: text, vector: given } = body;
       const asked = askedText(text, body, context, 'query_text');
-      const source = (): Source => ({ type: 'fused', ...asked.source, vector: given, alpha: weightOf(body) });
+      const fusing = fusingOf(body, context);
+      const source = (): Source => ({ type: 'fused', ...asked.source, vector: given, alpha: weightOf(body), fusing });
       const search = request(source, body, body, context);
       search.query.filter = bothFilters(search.query.filter, asked.filter);
       if (given === undefined && text.trim() === '')
@@ -121,7 +134,6 @@ export function hybridSearchBody(limits: HttpLimits) {
         });
       else if (given === undefined && asked.source.text === '')
         report(context, body, NOTHING_TO_FIND, { kind: 'invalid_parameter', path: ['query_text'] });
-      search.output.explain = explain;
       return { search, includeTiming: body.include_timing };
     });
 }
@@ -130,7 +142,7 @@ export function rerankBody(limits: HttpLimits) {
   const { fields, include_text, min_score, group_by, group_size, group_missing } = searchFields(limits).options;
   const schema = z
     .object({
-      ...nearestFields(limits),
+      ...vectorFields(limits),
       candidates: boundedArray(externalId, limits.kMax, 'MAX_K'),
       fields,
       include_text,
@@ -159,7 +171,12 @@ export function rerankSearch(limits: HttpLimits) {
 
 /** Fields of recommend's body; k and offset may be in the query string instead. */
 export function recommendBody(limits: HttpLimits) {
-  return z.object({ ...pageParts, ...searchFields(limits).options, include_timing: includeTiming });
+  return z.object({
+    ...exampleShape(limits),
+    ...pageParts,
+    ...searchFields(limits).options,
+    include_timing: includeTiming,
+  });
 }
 
 const profile = flagText.meta({ description: 'The answer also tells where the time went: `profile`.' });
@@ -183,7 +200,11 @@ export function recommendSearch(limits: HttpLimits) {
   const { request } = searchFields(limits);
   return z.custom<RecommendRequest>().transform(({ externalId: source, body, query }, context) => {
     const page = pageOfParts({ k: body.k ?? query.k, offset: body.offset ?? query.offset });
-    return request(() => ({ type: 'like', externalId: source }), page, body, context);
+    const like = (): Source | null =>
+      givesExamples(body)
+        ? exampleSource(body, context, [{ externalId: source }])
+        : { type: 'like', externalId: source };
+    return request(like, page, body, context);
   });
 }
 
@@ -198,9 +219,11 @@ export function queryBody(limits: HttpLimits) {
       top_k: hitCount(limits, TOP_K_DEFAULT),
       offset: page.offset,
       alpha: withDefault(z.number().min(0).max(1), 1).meta({
-        description: '1 = by meaning only, 0 = by keywords only; scores below 1 are those of hybrid_search.',
+        description:
+          '1 = by meaning only, 0 = by keywords only; scores below 1, or with fusion or score_scale, are those of hybrid_search.',
       }),
       ...keywordShape,
+      ...fusionShape,
       ...options,
       include_text: withDefault(z.boolean(), true).meta({ description: 'false leaves the texts out of results.' }),
       include_timing: includeTiming,
@@ -208,6 +231,7 @@ export function queryBody(limits: HttpLimits) {
     .transform((body, context) => {
       const { query: text, top_k: k, offset } = body;
       const alpha = weightOf(body);
+      const fusing = fusingOf(body, context);
       const asked = askedText(text, body, context, 'query');
       if (asked.source.text.trim() === '')
         report(context, text, text.trim() === '' ? 'must not be empty' : NOTHING_TO_FIND, {
@@ -215,9 +239,9 @@ export function queryBody(limits: HttpLimits) {
           path: ['query'],
         });
       const source = (): Source =>
-        alpha === 1
+        alpha === 1 && !givesFusion(body)
           ? { type: 'nearest', to: { text: asked.source.text }, fieldWeights: body.field_weights }
-          : { type: 'fused', ...asked.source, vector: undefined, alpha };
+          : { type: 'fused', ...asked.source, vector: undefined, alpha, fusing };
       const search = request(source, { k, offset }, body, context, 'top_k');
       search.query.filter = bothFilters(search.query.filter, asked.filter);
       return { search, text, collection_name: body.collection_name, includeTiming: body.include_timing };

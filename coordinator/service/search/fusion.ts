@@ -1,6 +1,8 @@
 import { compareHits, type Hit } from '../../../shared/contract/shard/shard-read';
 import { resultOf } from '../../../shared/base/time/work-slices';
+import type { Fusing } from '../search-request';
 import type { ScoredHit } from '../service';
+import { ScoreFusion } from './score-fusion';
 
 /** The constant of Reciprocal Rank Fusion, as its authors chose it (Cormack, Clarke and Büttcher, SIGIR 2009). */
 const RANK_CONSTANT = 60;
@@ -19,6 +21,8 @@ const FUSED_PER_STEP = 1_024;
 
 export interface FusedPage {
   alpha: number;
+  /** undefined: as {@link fuse} says it. */
+  fusing?: Fusing | undefined;
   offset: number;
   k: number;
   explain?: boolean | undefined;
@@ -46,6 +50,8 @@ export function fusionDepth(places: number): number {
  *
  * Deeper lists give items more terms, and so another order. So that pages never overlap or skip, a page leaves out what
  * the pages of the same size before it answered, where these were fused at a smaller depth.
+ *
+ * With `fusing`, the lists are fused so instead (score-fusion.ts), in the same pages.
  */
 export function fuse(lists: FusedLists, page: FusedPage): ScoredHit[] {
   return resultOf(fusionSteps(lists, page));
@@ -53,8 +59,31 @@ export function fuse(lists: FusedLists, page: FusedPage): ScoredHit[] {
 
 /** The same in steps: fusing some thousand hits takes milliseconds. */
 export function* fusionSteps(lists: FusedLists, page: FusedPage): Generator<undefined, ScoredHit[]> {
-  const { alpha, offset, k, explain = false } = page;
-  const fusion = new Fusion({ vector: alpha > 0 ? lists.vector : [], keyword: alpha < 1 ? lists.keyword : [] }, alpha);
+  const { alpha, fusing } = page;
+  const [vector, keyword] = [alpha > 0 ? lists.vector : [], alpha < 1 ? lists.keyword : []];
+  return yield* fusing === undefined
+    ? pageSteps(new Fusion({ vector, keyword }, alpha), page)
+    : pageSteps(
+        new ScoreFusion(
+          { vector: { hits: vector, weight: alpha }, keyword: { hits: keyword, weight: 1 - alpha } },
+          fusing,
+        ),
+        page,
+      );
+}
+
+/** Two lists, of which items are taken that were not taken before. */
+interface TakenLists<Item> {
+  changesWithDepth: boolean;
+  meet(): Generator<undefined, void>;
+  take(depth: number, count: number): Generator<undefined, Item[]>;
+  hitOf(item: Item, explain: boolean): ScoredHit;
+}
+
+function* pageSteps<Item>(
+  fusion: TakenLists<Item>,
+  { offset, k, explain = false }: FusedPage,
+): Generator<undefined, ScoredHit[]> {
   yield* fusion.meet();
   let served = 0;
   if (fusion.changesWithDepth) {
@@ -194,15 +223,23 @@ class Fusion {
         vectorScore: inVector?.score ?? null,
         keywordRank: inKeyword === null ? null : keywordAt + 1,
         keywordScore: inKeyword?.score ?? null,
+        vectorPart: this.ofVector(vectorAt),
+        keywordPart: this.ofKeyword(keywordAt),
       },
     };
   }
 
   private fused(vectorAt: number, keywordAt: number): Fused {
-    const ofVector = vectorAt < 0 ? 0 : this.alpha / (RANK_CONSTANT + vectorAt + 1);
-    const ofKeyword = keywordAt < 0 ? 0 : (1 - this.alpha) / (RANK_CONSTANT + keywordAt + 1);
     const { externalId } = vectorAt < 0 ? this.keyword[keywordAt] : this.vector[vectorAt];
-    return { vectorAt, keywordAt, externalId, score: ofVector + ofKeyword };
+    return { vectorAt, keywordAt, externalId, score: this.ofVector(vectorAt) + this.ofKeyword(keywordAt) };
+  }
+
+  private ofVector(at: number): number {
+    return at < 0 ? 0 : this.alpha / (RANK_CONSTANT + at + 1);
+  }
+
+  private ofKeyword(at: number): number {
+    return at < 0 ? 0 : (1 - this.alpha) / (RANK_CONSTANT + at + 1);
   }
 
   /** Also in the list in which it lies beyond the depth. */

@@ -1,3 +1,4 @@
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { metadataScalars } from '../../../shared/contract/filter/chosen-metadata';
 import type { GroupKey } from '../search-request';
 
@@ -8,6 +9,20 @@ import type { GroupKey } from '../search-request';
 export function groupKeysOf(metadata: string, path: string): readonly GroupKey[] {
   const keys = metadataScalars(metadata, path).map(plain);
   return keys.length < 2 ? keys : [...new Set(keys)].sort(compareKeys);
+}
+
+/** Characters of all keys of an answer: they are sent to each shard, in a message of 4 MiB at most. */
+const KEY_CHARACTERS_MAX = 512 * 1024;
+
+/** Errors: limit_exceeded, of keys by this path. */
+export function mustBeShort(keys: Iterable<GroupKey>, path: string): void {
+  let characters = 0;
+  for (const key of keys) characters += typeof key === 'string' ? key.length : 0;
+  if (characters <= KEY_CHARACTERS_MAX) return;
+  throw new QuiverError(
+    'limit_exceeded',
+    `the values under ${JSON.stringify(path)} have more than ${KEY_CHARACTERS_MAX} characters for so many: ask for fewer`,
+  );
 }
 
 /** The order of groups with the same best hit: booleans, numbers, then texts by code units. */

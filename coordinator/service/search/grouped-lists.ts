@@ -1,15 +1,14 @@
 import { bothFilters, type Filter } from '../../../shared/contract/filter/filter';
 import type { CallOptions } from '../../../shared/contract/shard/shard-client';
-import { LEFT_OUT } from '../../../shared/contract/shard/shard-read';
-import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { inSlices } from '../../../shared/base/time/work-slices';
-import { countedElsewhere, NO_HOLD } from '../answer-hold';
 import type { CollectionRecord } from '../collections/collection-record';
 import type { GroupKey, Grouping, SearchRequest } from '../search-request';
-import type { FoundGroup, ScoredHit } from '../service';
+import type { FoundGroup } from '../service';
 import type { OrderedItems } from '../vectors/ordered-items';
 import { compareGroups, FoundGroups, type LookedAt, type OpenGroup } from './found-groups';
-import { atLeast, type Ranked, type RankedLists, type RankOptions } from './ranked-lists';
+import { mustBeShort } from './group-key';
+import { hitsLookedAt } from './looked-at';
+import { atLeast, placesOfList, type Ranked, type RankedLists, type RankOptions } from './ranked-lists';
 
 /** Hits that are asked for at once at most. */
 const HITS_MAX = 10_000;
@@ -19,10 +18,6 @@ const AGAIN_MAX = 2_000;
 const SPREAD = { first: 2, margin: 1.25 };
 /** Hits that a round asks for at least. */
 const HITS_MIN = 16;
-/** Places of a fused list that are looked at, one step after the other until there are enough groups. */
-const FUSED_PLACES: readonly number[] = [40, 200, 1_000, 10_000];
-/** Characters of all keys of an answer: they are sent to each shard, in a message of 4 MiB at most. */
-const KEY_CHARACTERS_MAX = 512 * 1024;
 /** In the place of a spread, of a path where what is in no group yet had to be asked for. */
 const UNEVEN = 0;
 /** Collections and paths of which it is remembered how their hits are spread over groups. */
@@ -68,8 +63,8 @@ export class GroupedLists {
   async rank(search: GroupedSearch): Promise<RankedGroups> {
     const { page, query } = search.request;
     const last = page.offset + page.k;
-    const isRanked = query.source.type === 'fused' || query.source.type === 'listed';
-    const { found, totalCount } = isRanked ? await this.ofPlaces(search, last) : await this.nearest(search, last);
+    const { found, totalCount } =
+      placesOfList(query.source) !== null ? await this.ofPlaces(search, last) : await this.nearest(search, last);
     const groups = found.slice(page.offset, last);
     if (groups.some(({ isWhole }) => !isWhole)) await this.fill(search, groups);
     return { groups: groups.map(({ key, hits }) => ({ key, hits })), totalCount };
@@ -96,7 +91,7 @@ export class GroupedLists {
         if (found.size === 0 && fresh.size >= wanted)
           this.note(name, placesOf(list.hits, fresh.list()[wanted - 1]) / wanted);
         found.append(fresh);
-        mustBeShort(found, grouping);
+        mustBeShort(found.keys, grouping.path);
         return { found: found.list().sort(compareGroups), totalCount };
       }
       const longer = Math.ceil(((places * wanted) / Math.max(1, fresh.size)) * SPREAD.margin);
@@ -106,7 +101,7 @@ export class GroupedLists {
       }
       this.note(name, UNEVEN);
       found.append(fresh);
-      mustBeShort(found, grouping);
+      mustBeShort(found.keys, grouping.path);
       // Nothing new among so many: they were written meanwhile.
       const isStuck = filter !== request.query.filter && fresh.size === 0;
       filter = ungrouped(request.query.filter, grouping, found);
@@ -120,9 +115,8 @@ export class GroupedLists {
   ): Promise<{ found: OpenGroup[]; totalCount: number | null }> {
     const { source, filter } = search.request.query;
     const found = newGroups(search.grouping);
-    const steps = source.type === 'listed' ? [source.externalIds.length] : FUSED_PLACES;
     let totalCount: number | null = null;
-    for (const places of steps) {
+    for (const places of placesOfList(source) ?? []) {
       const list = await this.list(search, filter, places);
       totalCount ??= list.totalCount;
       const fresh = newGroups(search.grouping);
@@ -162,10 +156,11 @@ export class GroupedLists {
 
   /** The first hits of the list; `isEnd`: there are no more that score enough. */
   private async list(
-    { collection, request, vector, options, call }: GroupedSearch,
+    search: GroupedSearch,
     filter: Filter | null,
     places: number,
   ): Promise<{ hits: LookedAt[]; isEnd: boolean; totalCount: number | null }> {
+    const { collection, request, vector, options, call } = search;
     const { hits, totalCount } = await this.parts.lists.rank(
       collection,
       {
@@ -179,32 +174,7 @@ export class GroupedLists {
     );
     const enough = atLeast(hits, request.page);
     const isEnd = enough.length < hits.length || hits.length < places;
-    return { hits: await this.lookedAt(collection, enough, call, options), isEnd, totalCount };
-  }
-
-  /** Reads the metadata that were left out; hits whose items are gone by then are left out. */
-  private async lookedAt(
-    collection: CollectionRecord,
-    hits: readonly ScoredHit[],
-    call: CallOptions,
-    { hold = NO_HOLD }: RankOptions,
-  ): Promise<LookedAt[]> {
-    const lacking = hits.filter(({ metadata }) => metadata === LEFT_OUT).map(({ externalId }) => externalId);
-    if (lacking.length === 0) return hits.map((hit) => ({ hit, metadata: hit.metadata }));
-    const read = new Map<string, string>();
-    // What the list may hold is counted, and these are let go of one part after the other.
-    const parts = this.parts.ordered.read(
-      collection,
-      lacking,
-      { vectors: false, texts: false },
-      { begin: () => call, hold: countedElsewhere(hold) },
-    );
-    for await (const items of parts)
-      for (const item of items) if (item !== null) read.set(item.externalId, item.metadata);
-    return hits.flatMap((hit) => {
-      const metadata = hit.metadata === LEFT_OUT ? read.get(hit.externalId) : hit.metadata;
-      return metadata === undefined ? [] : [{ hit, metadata }];
-    });
+    return { hits: await hitsLookedAt(this.parts.ordered, search, enough), isEnd, totalCount };
   }
 
   private note(name: string, spread: number): void {
@@ -213,17 +183,6 @@ export class GroupedLists {
     // Rather too long than too short.
     this.spreads.set(name, spread === UNEVEN || spread > before ? spread : 0.9 * before + 0.1 * spread);
   }
-}
-
-/** Errors: limit_exceeded. */
-function mustBeShort({ keys }: FoundGroups, { path }: Grouping): void {
-  let characters = 0;
-  for (const key of keys) characters += typeof key === 'string' ? key.length : 0;
-  if (characters <= KEY_CHARACTERS_MAX) return;
-  throw new QuiverError(
-    'limit_exceeded',
-    `the values under ${JSON.stringify(path)} have more than ${KEY_CHARACTERS_MAX} characters for so many groups: ask for fewer`,
-  );
 }
 
 function newGroups({ path, size, missing }: Grouping): FoundGroups {

@@ -15,6 +15,7 @@ import { fuse, fusionDepth, fusionSteps } from './fusion';
 import { fittingWeights } from './field-weights';
 import { type KeywordDraft, keywordDraft, type PlannedKeywords, plannedKeywords } from './keyword-planning';
 import type { KeywordQuery } from '../keyword-query';
+import type { Fusing } from '../search-request';
 import { mergeHits, sumStatistics } from './merge';
 import { bagOfWords, wholeBag } from './query-words';
 import { analyserOf } from '../synonyms/own-stop-words';
@@ -42,6 +43,8 @@ export interface HybridRequest {
   offset: number;
   /** Weight of the vector list, 0 to 1. */
   alpha: number;
+  /** How the lists become one; undefined: by ranks. */
+  fusing?: Fusing | undefined;
   filter: Filter | null;
   /** Of the vector list. */
   effort: SearchEffort;
@@ -83,8 +86,9 @@ export class HybridSearch {
         ? { collection: known, fieldWeights: undefined }
         : await fittingWeights(known, request.keywords, (name) => this.catalog.read(name));
     const last = request.offset + request.k;
-    // A single list keeps its order, so hits beyond the last requested place change nothing.
-    const depth = request.alpha === 0 || request.alpha === 1 ? last : fusionDepth(last);
+    // A single list keeps its ranks, so hits beyond the last requested place change nothing.
+    const isRanked = request.fusing === undefined || request.fusing.kind === 'rrf';
+    const depth = isRanked && (request.alpha === 0 || request.alpha === 1) ? last : fusionDepth(last);
     const [vector, keyword] = await Promise.all([
       request.vector === null || request.alpha === 0
         ? []

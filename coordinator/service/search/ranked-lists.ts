@@ -19,6 +19,8 @@ import { groupByShard } from '../routing/shard-router';
 import type { ShardSets } from '../routing/shard-sets';
 import type { Output, Page, SearchRequest, Source } from '../search-request';
 import type { FoundGroup, ScoredHit } from '../service';
+import { bestScoreDepth, type BestScoreParts, bestScores } from './best-score';
+import type { ExampleVectors } from './example-vectors';
 import { fusionDepth } from './fusion';
 import { fittingWeights } from './field-weights';
 import { HybridSearch } from './hybrid-search';
@@ -34,7 +36,7 @@ const GROUPED_DEPTH = 4;
 const GROUPED_DEPTH_MAX = 10_000;
 
 /** What the merge of hits as bytes does with options; those of the place in the list are looked at by themselves. */
-const PACKED_PAGE: FieldTable<Omit<Page, 'k' | 'offset'>> = { minScore: 'left', groups: 'left' };
+const PACKED_PAGE: FieldTable<Omit<Page, 'k' | 'offset'>> = { minScore: 'left', groups: 'left', diversity: 'left' };
 const PACKED_OUTPUT: FieldTable<Output> = {
   fields: 'left',
   texts: 'left',
@@ -68,6 +70,8 @@ export interface RankOptions {
   contentBytes?: number;
   /** Gets the terms that keywords are looked for by, also those that words stand for. */
   terms?: Set<string> | undefined;
+  /** Of a search by examples: their vectors. */
+  examples?: ExampleVectors | undefined;
 }
 
 /** Who is told how long a step took. */
@@ -129,7 +133,9 @@ export class RankedLists {
           this.nearest(known.collection, vector!, request, options, call),
         );
       case 'like':
-        return this.others(collection, vector!, request, source.externalId, options, call);
+        return this.others(collection, vector!, request, new Set([source.externalId]), options, call);
+      case 'examples':
+        return this.likeExamples(collection, vector!, request, source, options, call);
       case 'fused':
         return this.fused(collection, vector, request, source, options, call);
       case 'listed':
@@ -145,7 +151,25 @@ export class RankedLists {
     hold: AnswerHold,
   ): number {
     const { shards } = collection;
+    const vectorBytes =
+      page.diversity?.type === 'mmr' ? page.diversity.candidates * collection.dim * Float32Array.BYTES_PER_ELEMENT : 0;
+    return vectorBytes + this.listBytesMax(source, page, output, { shards, contentBytes, hold });
+  }
+
+  private listBytesMax(
+    source: Source,
+    page: Page,
+    output: Output,
+    { shards, contentBytes, hold }: { shards: number; contentBytes: number; hold: AnswerHold },
+  ): number {
     switch (source.type) {
+      case 'examples':
+        if (source.strategy === 'best_score')
+          return (
+            source.positives.length *
+            hitBytesMax(bestScoreDepth(depthOf(source, page), 0), shards, contentBytes, false, hold)
+          );
+        return hitBytesMax(depthOf(source, page), shards, contentBytes, output.texts, hold);
       case 'nearest':
       case 'like':
         return hitBytesMax(depthOf(source, page), shards, contentBytes, output.texts, hold);
@@ -201,32 +225,62 @@ export class RankedLists {
     return (isBlind ? this.blind.run(asked) : asked()).then(answered);
   }
 
-  /** The nearest to a stored item's vector, without the item. */
+  private async likeExamples(
+    collection: CollectionRecord,
+    vector: Float32Array,
+    request: SearchRequest,
+    source: Source & { type: 'examples' },
+    options: RankOptions,
+    call: CallOptions,
+  ): Promise<Ranked> {
+    const examples = options.examples!;
+    const leftOut = examplesOf(source);
+    // One positive alone is the same by both strategies.
+    if (source.strategy === 'average' || (examples.positives.length === 1 && examples.negatives.length === 0))
+      return this.others(collection, vector, request, leftOut, options, call);
+    const { hold = NO_HOLD } = options;
+    const { shards } = collection;
+    const nearest: BestScoreParts['nearest'] = async (vectors, depth) => {
+      const contentBytes = options.contentBytes ?? contentBytesOf(shards * vectors.length, depth);
+      await hold.reserve(vectors.length * hitBytesMax(depth, shards, contentBytes, false, hold));
+      const list = { query: request.query, page: { k: depth, offset: 0 }, output: { texts: false } };
+      const found = await Promise.all(
+        vectors.map(async (positive) => this.nearest(collection, positive, list, { contentBytes }, call)),
+      );
+      return { lists: found.map(({ hits }) => hits), totalCount: found[0].totalCount };
+    };
+    const scores: BestScoreParts['scores'] = async (negative, externalIds) => {
+      const scored = await this.scored(collection, negative, externalIds, () => 1, call);
+      return new Map(scored.flat().map(({ externalId, score }) => [externalId, score]));
+    };
+    return bestScores({ nearest, scores }, examples, leftOut, request.page);
+  }
+
+  /** The nearest to the vector, without some items that are most likely near to it. */
   private async others(
     collection: CollectionRecord,
     vector: Float32Array,
     request: SearchRequest,
-    externalId: string,
+    leftOut: ReadonlySet<string>,
     options: RankOptions,
     call: CallOptions,
   ): Promise<Ranked> {
     const { k, offset } = request.page;
-    // One more than requested: the item itself is most likely the best hit, and is removed.
     const found = await this.nearest(
       collection,
       vector,
-      { ...request, page: { k: offset + k + 1, offset: 0 }, output: { ...request.output, packed: false } },
+      { ...request, page: { k: offset + k + leftOut.size, offset: 0 }, output: { ...request.output, packed: false } },
       options,
       call,
     );
-    return { ...found, hits: found.hits.filter((hit) => hit.externalId !== externalId).slice(offset, offset + k) };
+    return { ...found, hits: found.hits.filter((hit) => !leftOut.has(hit.externalId)).slice(offset, offset + k) };
   }
 
   private async fused(
     collection: CollectionRecord,
     vector: Float32Array | null,
     { query: { filter, effort }, page, output }: SearchRequest,
-    { text, keywords, alpha }: Source & { type: 'fused' },
+    { text, keywords, alpha, fusing }: Source & { type: 'fused' },
     { hold, contentBytes, terms }: RankOptions,
     call: CallOptions,
   ): Promise<Ranked> {
@@ -239,6 +293,7 @@ export class RankedLists {
       keywords,
       vector,
       alpha,
+      fusing,
       filter,
       effort,
       k: page.k,
@@ -269,27 +324,8 @@ export class RankedLists {
     const distinct = [...new Set(externalIds)];
     const bytesMax = contentBytes ?? contentBytesOf(collection.shards, distinct.length);
     await hold.reserve(listedBytesMax(distinct.length, collection.shards, bytesMax, texts, hold));
-    const scored = await this.deep.run(hitsOfLength(externalIds.length, this.lengths.of(collection, false)), call, () =>
-      this.sets.inOne(collection, call, (current) => {
-        const groups = groupByShard(distinct, current.shards, (externalId) => externalId);
-        return this.scatter.read(
-          current,
-          groups.map((group) => group.shard),
-          call,
-          (id, i) =>
-            this.shards.read(
-              id,
-              'score',
-              {
-                vector,
-                externalIds: groups[i].items,
-                bytesMax: contentBound(groups[i].items.length, bytesMax, texts, hold),
-              },
-              call,
-            ),
-        );
-      }),
-    );
+    const bound = (count: number): number | undefined => contentBound(count, bytesMax, texts, hold);
+    const scored = await this.scored(collection, vector, distinct, bound, call);
     for (const answered of scored) this.lengths.note(collection, false, answered.length, bytesOfHits(answered));
     const answeredMs = this.clock.monotonicMs();
     const hits = scored
@@ -299,6 +335,35 @@ export class RankedLists {
     this.recordStep(call, 'node', askedMs, answeredMs);
     this.recordStep(call, 'merge', answeredMs);
     return { hits, totalCount: null };
+  }
+
+  /** What each shard answers for its items; `bytesMax`: of metadata, by how many it is asked for. */
+  private scored(
+    collection: CollectionRecord,
+    vector: Float32Array,
+    externalIds: string[],
+    bytesMax: (count: number) => number | undefined,
+    call: CallOptions,
+  ): Promise<Hit[][]> {
+    return this.deep.run(hitsOfLength(externalIds.length, this.lengths.of(collection, false)), call, () =>
+      this.sets.inOne(collection, call, (current) => {
+        const groups = groupByShard(externalIds, current.shards, (externalId) => externalId);
+        return this.scatter.read(
+          current,
+          groups.map((group) => group.shard),
+          call,
+          (id, i) => {
+            const { items } = groups[i];
+            return this.shards.read(
+              id,
+              'score',
+              { vector, externalIds: items, bytesMax: bytesMax(items.length) },
+              call,
+            );
+          },
+        );
+      }),
+    );
   }
 
   private merged(results: VectorSearchResult[], offset: number, k: number, call: CallOptions, askedMs: number): Ranked {
@@ -329,9 +394,33 @@ export class RankedLists {
 }
 
 /** How far down a ranked list a page is looked for. */
-export function depthOf(source: Source, { k, offset, groups }: Page): number {
+export function depthOf(source: Source, { k, offset, groups, diversity }: Page): number {
+  if (diversity?.type === 'mmr') return diversity.candidates + leftOutOf(source);
+  if (diversity !== undefined) return Math.min(GROUPED_DEPTH_MAX, GROUPED_DEPTH * (offset + k)) + leftOutOf(source);
   if (groups !== undefined) return Math.min(GROUPED_DEPTH_MAX, GROUPED_DEPTH * (offset + k) * groups.size);
-  return offset + k + (source.type === 'like' ? 1 : 0);
+  return offset + k + leftOutOf(source);
+}
+
+/** How many places are read for items that are most likely there, and are left out. */
+function leftOutOf(source: Source): number {
+  return source.type === 'like' ? 1 : source.type === 'examples' ? examplesOf(source).size : 0;
+}
+
+/** Places of a fused list that are looked at, one step after the other until there is enough. */
+const FUSED_PLACES: readonly number[] = [40, 200, 1_000, 10_000];
+
+/**
+ * How deep a list is read, step by step, whose scores would be others if items were left out or there were fewer; null:
+ * it has no such.
+ */
+export function placesOfList(source: Source): readonly number[] | null {
+  if (source.type === 'listed') return [source.externalIds.length];
+  return source.type === 'fused' ? FUSED_PLACES : null;
+}
+
+/** The items among examples. */
+function examplesOf({ positives, negatives }: Source & { type: 'examples' }): Set<string> {
+  return new Set([...positives, ...negatives].flatMap(({ externalId }) => externalId ?? []));
 }
 
 /**

@@ -13,9 +13,9 @@ import { type AnswerHold, NO_HOLD } from '../answer-hold';
 import type { DeepReads } from '../routing/deep-reads';
 import { matchCount } from '../routing/match-count';
 import type { ScatterGather } from '../routing/scatter-gather';
-import { shardOf } from '../routing/shard-router';
+import { groupByShard } from '../routing/shard-router';
 import { ShardSets } from '../routing/shard-sets';
-import type { Page, Query, SearchRequest, VectorSource } from '../search-request';
+import type { Page, Query, SearchRequest, Source, VectorSource } from '../search-request';
 import type { FieldFactsRequest } from '../../../shared/contract/shard/field-facts';
 import type {
   AnalysisInput,
@@ -31,6 +31,7 @@ import { checkDimension } from '../vectors/dimension-check';
 import { OrderedItems } from '../vectors/ordered-items';
 import { vectorNotFound } from '../vectors/vector-not-found';
 import { ChunkReader } from './chunk-reader';
+import { averageOf, type ExampleVectors } from './example-vectors';
 import { expandedHits } from './expanded-hits';
 import { FieldLookup } from './field-lookup';
 import { hitsInOrder } from './hit-order';
@@ -43,6 +44,7 @@ import {
   soughtTerms,
 } from './highlighted-hits';
 import { contentBytesOf, foundHits, foundLists, type LaterParts } from './later-hits';
+import { DiverseLists } from './diverse-lists';
 import { GroupedLists } from './grouped-lists';
 import { atLeast, depthOf, type Ranked, RankedLists, type RankOptions } from './ranked-lists';
 import { NO_SEARCH_OBSERVER, type SearchObserver, type SearchPhase } from './search-observer';
@@ -71,6 +73,7 @@ export class ShardedSearchService implements SearchService {
   private readonly sets: ShardSets<CollectionRecord>;
   private readonly lists: RankedLists;
   private readonly groups: GroupedLists;
+  private readonly diverse: DiverseLists;
   private readonly fields: FieldLookup;
   private readonly ordered: OrderedItems<CollectionRecord>;
   private readonly chunks: ChunkReader;
@@ -102,6 +105,7 @@ export class ShardedSearchService implements SearchService {
       recordStep: (call, phase, startMs, endMs) => this.recordStep(call, phase, startMs, endMs),
     });
     this.groups = new GroupedLists({ lists: this.lists, ordered: this.ordered });
+    this.diverse = new DiverseLists({ lists: this.lists, ordered: this.ordered });
   }
 
   filterFacts(name: string, question: FieldFactsRequest, total = 0): FilterFacts | null | Promise<FilterFacts | null> {
@@ -126,7 +130,7 @@ export class ShardedSearchService implements SearchService {
     const request = requestIn(collection, given);
     const vector = givenVector(collection, request.query);
     this.recordStep(call, 'route', startMs);
-    return this.listed(collection, request, vector, hold, call, { startMs, embeddedMs: null });
+    return this.listed(collection, request, vector, { hold }, call, { startMs, embeddedMs: null });
   }
 
   async searchAll(
@@ -139,12 +143,13 @@ export class ShardedSearchService implements SearchService {
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const given = asked.map((request) => requestIn(collection, request));
     const requests = given.map(readFor);
-    const { vectors, times, cut } = await this.vectorsOf(
+    const { vectors, examples, times, cut } = await this.vectorsOf(
       collection,
       requests,
       call,
       startMs,
       (i) => `the vector of query ${i}`,
+      (i) => `queries[${i}].`,
     );
     const places = requests.reduce((sum, { query, page }) => sum + depthOf(query.source, page), 0);
     const contentBytes = contentBytesOf(requests.length * collection.shards, places);
@@ -155,7 +160,13 @@ export class ShardedSearchService implements SearchService {
     const [ranked, totals] = await Promise.all([
       Promise.all(
         requests.map(async (request, i) =>
-          this.ranked(collection, request, vectors[i], { contentBytes, terms: sought[i]?.terms }, queryCall(call, i)),
+          this.ranked(
+            collection,
+            request,
+            vectors[i],
+            { contentBytes, terms: sought[i]?.terms, examples: examples.get(i) },
+            queryCall(call, i),
+          ),
         ),
       ),
       Promise.all(requests.map(async (request) => this.matchesOf(collection, request, call))),
@@ -221,9 +232,9 @@ export class ShardedSearchService implements SearchService {
   ): Promise<SearchAnswer> {
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const request = requestIn(collection, given);
-    const { vectors, times, cut } = await this.vectorsOf(collection, [request], call, startMs);
+    const { vectors, examples, times, cut } = await this.vectorsOf(collection, [request], call, startMs);
     const [answer, totalMatches] = await Promise.all([
-      this.listed(collection, request, vectors[0], hold, call, times),
+      this.listed(collection, request, vectors[0], { hold, examples: examples.get(0) }, call, times),
       this.matchesOf(collection, request, call),
     ]);
     return { ...answer, ...(totalMatches !== undefined && { totalMatches }), ...(cut.length > 0 && { cut }) };
@@ -234,13 +245,13 @@ export class ShardedSearchService implements SearchService {
     collection: CollectionRecord,
     given: SearchRequest,
     vector: Float32Array | null,
-    hold: AnswerHold,
+    { hold, examples }: { hold: AnswerHold; examples?: ExampleVectors | undefined },
     call: CallOptions,
     times: Times,
   ): SearchAnswer | Promise<SearchAnswer> {
     const request = readFor(given);
     const sought = soughtTerms(collection, given);
-    const ranked = this.ranked(collection, request, vector, { hold, terms: sought?.terms }, call);
+    const ranked = this.ranked(collection, request, vector, { hold, terms: sought?.terms, examples }, call);
     const answered = (list: Ranked): SearchAnswer | Promise<SearchAnswer> => {
       const { hits, utf8Hits, totalCount } = list;
       const timing = this.timingFrom(times);
@@ -266,7 +277,8 @@ export class ShardedSearchService implements SearchService {
     options: RankOptions,
     call: CallOptions,
   ): Ranked | Promise<Ranked> {
-    const grouping = request.page.groups;
+    const { groups: grouping, diversity } = request.page;
+    if (diversity !== undefined) return this.diverse.rank({ collection, request, vector, options, call }, diversity);
     if (grouping === undefined) return this.lists.rank(collection, request, vector, options, call);
     return this.groups
       .rank({ collection, request, grouping, vector, options, call })
@@ -327,7 +339,7 @@ export class ShardedSearchService implements SearchService {
 
   /**
    * The vectors that requests look for; null: none is needed. All texts are embedded in one call; `cut` names requests
-   * by their places. `what`: the vector of a request, in messages.
+   * by their places. `what` and `where`: the vector of a request and what stands in it, in messages.
    */
   private async vectorsOf(
     collection: CollectionRecord,
@@ -335,26 +347,61 @@ export class ShardedSearchService implements SearchService {
     call: CallOptions,
     startMs: number,
     what: (index: number) => string = () => 'the vector',
-  ): Promise<{ vectors: (Float32Array | null)[]; times: Times; cut: NonNullable<OfTexts['cut']> }> {
+    where: (index: number) => string = () => '',
+  ): Promise<{
+    vectors: (Float32Array | null)[];
+    /** Those of requests by examples, by their places. */
+    examples: Map<number, ExampleVectors>;
+    times: Times;
+    cut: NonNullable<OfTexts['cut']>;
+  }> {
     const vectors = requests.map(({ query }, i) => givenVector(collection, query, what(i)));
+    for (const [i, { query }] of requests.entries()) checkExamples(collection, query, where(i));
     this.recordStep(call, 'route', startMs);
-    const embedded = requests.flatMap(({ query }, i) => (vectors[i] === null && textOf(query) !== null ? [i] : []));
+    const embedded = requests.flatMap(({ query }, i) =>
+      (vectors[i] === null ? textsOf(query) : []).map((text) => ({ of: i, text })),
+    );
     const { vectors: made, cut } =
       embedded.length === 0
         ? NOTHING_EMBEDDED
         : await this.embed(
             collection,
-            embedded.map((i) => textOf(requests[i].query)!),
+            embedded.map(({ text }) => text),
             call,
           );
     const times = { startMs, embeddedMs: embedded.length === 0 ? null : this.clock.monotonicMs() };
-    embedded.forEach((i, place) => (vectors[i] = made[place]));
+    const madeOf = (i: number): Float32Array[] => made.filter((_, place) => embedded[place].of === i);
+    for (const { of } of embedded) if (requests[of].query.source.type !== 'examples') [vectors[of]] = madeOf(of);
+    const examples = new Map<number, ExampleVectors>();
     await Promise.all(
       requests.map(async ({ query: { source } }, i) => {
         if (source.type === 'like') vectors[i] = (await this.fetchOne(collection, source.externalId, call)).vector;
+        if (source.type !== 'examples') return;
+        const found = await this.exampleVectors(collection, source, madeOf(i), call);
+        examples.set(i, found);
+        vectors[i] = averageOf(collection.metric, found);
       }),
     );
-    return { vectors, times, cut: cut.map((one) => ({ ...one, index: embedded[one.index] })) };
+    return { vectors, examples, times, cut: cut.map((one) => ({ ...one, index: embedded[one.index].of })) };
+  }
+
+  /** `made`: of the texts among them, in their order. Errors: not_found. */
+  private async exampleVectors(
+    collection: CollectionRecord,
+    { positives, negatives }: Source & { type: 'examples' },
+    made: readonly Float32Array[],
+    call: CallOptions,
+  ): Promise<ExampleVectors> {
+    const all = [...positives, ...negatives];
+    const ids = [...new Set(all.flatMap(({ externalId }) => externalId ?? []))];
+    const stored = new Map(
+      (await this.fetchAll(collection, ids, call)).map(({ externalId, vector }) => [externalId, vector]),
+    );
+    let texts = 0;
+    const vectors = all.map(({ externalId, vector }) =>
+      externalId === undefined ? (vector ?? made[texts++]) : stored.get(externalId)!,
+    );
+    return { positives: vectors.slice(0, positives.length), negatives: vectors.slice(positives.length) };
   }
 
   private async fetchOne(
@@ -362,14 +409,30 @@ export class ShardedSearchService implements SearchService {
     externalId: string,
     call: CallOptions,
   ): Promise<StoredItem & { vector: Float32Array }> {
-    const [[item]] = await this.sets.inOne(collection, call, (current) => {
-      const shard = shardOf(externalId, current.shards);
-      return this.scatter.read(current, [shard], call, (id) =>
-        this.shards.read(id, 'fetch', { externalIds: [externalId], vectors: true, texts: false }, call),
+    return (await this.fetchAll(collection, [externalId], call))[0];
+  }
+
+  /** In no order. Errors: not_found. */
+  private async fetchAll(
+    collection: CollectionRecord,
+    externalIds: string[],
+    call: CallOptions,
+  ): Promise<(StoredItem & { vector: Float32Array })[]> {
+    return this.sets.inOne(collection, call, async (current) => {
+      const groups = groupByShard(externalIds, current.shards, (externalId) => externalId);
+      const answers = await this.scatter.read(
+        current,
+        groups.map(({ shard }) => shard),
+        call,
+        (id, i) => this.shards.read(id, 'fetch', { externalIds: groups[i].items, vectors: true, texts: false }, call),
+      );
+      return answers.flatMap((items, i) =>
+        items.map((item, j) => {
+          if (item === null) throw vectorNotFound(collection.name, groups[i].items[j]);
+          return item as StoredItem & { vector: Float32Array };
+        }),
       );
     });
-    if (item === null) throw vectorNotFound(collection.name, externalId);
-    return item as StoredItem & { vector: Float32Array };
   }
 
   private async embed(collection: CollectionRecord, texts: string[], call: CallOptions): Promise<TextVectors> {
@@ -415,6 +478,7 @@ function vectorSourceOf({ source }: Query): VectorSource | null {
     case 'fused':
       return source.vector === undefined ? { text: source.text } : { vector: source.vector };
     case 'like':
+    case 'examples':
       return null;
   }
 }
@@ -427,10 +491,24 @@ function givenVector(collection: CollectionRecord, query: Query, what = 'the vec
   return vector;
 }
 
-/** The text that has to be embedded where no vector is given; null: none has. A list of weight 0 is not needed. */
-function textOf(query: Query): string | null {
-  if (query.source.type === 'fused' && query.source.alpha === 0) return null;
-  return vectorSourceOf(query)?.text ?? null;
+/** Errors: dimension_mismatch. */
+function checkExamples(collection: CollectionRecord, { source }: Query, where: string): void {
+  if (source.type !== 'examples') return;
+  for (const name of ['positives', 'negatives'] as const)
+    for (const [i, { vector }] of source[name].entries())
+      if (vector !== undefined) checkDimension(collection, vector, `the vector of ${where}${name}[${i}]`);
+}
+
+/** The texts that have to be embedded where no vector is given. A list of weight 0 needs none. */
+function textsOf(query: Query): string[] {
+  const { source } = query;
+  if (source.type === 'examples')
+    return [...source.positives, ...source.negatives].flatMap(({ vector, text }) =>
+      vector === undefined && text !== undefined ? [text] : [],
+    );
+  if (source.type === 'fused' && source.alpha === 0) return [];
+  const text = vectorSourceOf(query)?.text;
+  return text === undefined ? [] : [text];
 }
 
 /** The call of one query of a bulk. */
@@ -442,7 +520,7 @@ function groupsOf({ groups }: Ranked): Pick<FoundList, 'groups'> {
   return groups === undefined ? {} : { groups };
 }
 
-/** The hits that score enough; groups were made of such hits alone. */
+/** The hits that score enough; groups were made, and diverse hits chosen, of such hits alone. */
 function enoughOf(hits: Ranked['hits'], page: Page): Ranked['hits'] {
-  return page.groups === undefined ? atLeast(hits, page) : hits;
+  return page.groups === undefined && page.diversity === undefined ? atLeast(hits, page) : hits;
 }

@@ -280,6 +280,8 @@ export function searchSuite(context: SuiteContext): void {
         vector_score: 0,
         keyword_rank: 1,
         keyword_score: expect.any(Number),
+        vector_part: expect.closeTo(0.5 / 63, 8),
+        keyword_part: expect.closeTo(0.5 / 61, 8),
       });
       expect(both[1]).toMatchObject({
         external_id: 'east',
@@ -301,6 +303,154 @@ export function searchSuite(context: SuiteContext): void {
       expect(
         errorOf(await post('hybrid_search', { query_text: 'a', vector: [1, 0, 0], explain: 'yes' }), 422),
       ).toContain('explain');
+    });
+
+    test('recommend and search take examples of what is like it, and unlike', async () => {
+      const found = async (path: string, body: object) => dataOf(await post(path, body)).results;
+      const alone = await found('recommend/east', {});
+      expect(idsOf(alone)).toEqual(['between', 'north', 'up']);
+      expect(await found('recommend/east', { strategy: 'average' })).toEqual(alone);
+      expect(await found('search', { positives: [{ id: 'east' }] })).toEqual(alone);
+      // East and north together point between them.
+      const both = await found('recommend/east', { positives: [{ id: 'north' }] });
+      expect(idsOf(both)).toEqual(['between', 'up']);
+      expect(both[0].score).toBeCloseTo(1, 6);
+      expect(await found('search', { positives: [{ id: 'east' }, { vector: [0, 2, 0] }] })).toMatchObject([
+        { external_id: 'between', score: expect.closeTo(1, 6) },
+        { external_id: 'north' },
+        { external_id: 'up' },
+      ]);
+      const away = await found('search', { positives: [{ vector: [1, 0, 0] }], negatives: [{ id: 'north' }] });
+      // (1, 0, 0) and as far again from (0, 1, 0): (2, −1, 0).
+      expect(away.map((hit: { external_id: string; score: number }) => [hit.external_id, hit.score])).toEqual([
+        ['east', expect.closeTo(2 / Math.sqrt(5), 6)],
+        ['between', expect.closeTo(1 / Math.sqrt(10), 6)],
+        ['up', 0],
+      ]);
+      const best = { positives: [{ vector: [1, 0, 0] }, { vector: [0, 0, 1] }], strategy: 'best_score' };
+      expect(await found('search', best)).toMatchObject([
+        { external_id: 'east', score: 1 },
+        { external_id: 'up', score: 1 },
+        { external_id: 'between', score: expect.closeTo(Math.SQRT1_2, 6) },
+        { external_id: 'north', score: 0 },
+      ]);
+      // Between is as near to north as to east.
+      expect(idsOf(await found('search', { ...best, negatives: [{ id: 'north' }] }))).toEqual(['east', 'up']);
+      const queries = [
+        { ...best, k: 1 },
+        { positives: [{ text: 'rivers' }], k: 2 },
+        { vector: [1, 0, 0], k: 1 },
+      ];
+      const [first, second, third] = await found('bulk_search', { queries });
+      expect([idsOf(first), second.length, idsOf(third)]).toEqual([['east'], 2, ['east']]);
+      expect(second).toEqual(await found('search', { text: 'rivers', k: 2 }));
+    });
+
+    test.each<[string, string, object, number]>([
+      ['search', 'positives', { negatives: [{ id: 'east' }] }, 400],
+      ['search', 'positives', { strategy: 'average' }, 400],
+      ['search', 'vector', { vector: [1, 0, 0], positives: [{ id: 'east' }] }, 400],
+      ['search', 'positives[0]', { positives: [{}] }, 422],
+      ['search', 'positives[0]', { positives: [{ id: 'east', text: 'a' }] }, 422],
+      ['search', 'positives[0].text', { positives: [{ text: ' ' }] }, 400],
+      ['search', 'positives[1].vector', { positives: [{ id: 'east' }, { vector: [1, 'a', 0] }] }, 422],
+      ['search', 'positives[0]', { positives: [{ vector: [1, 0] }] }, 400],
+      ['search', 'positives', { positives: Array.from({ length: 33 }, () => ({ id: 'east' })) }, 400],
+      ['recommend/east', 'nowhere', { positives: [{ id: 'nowhere' }] }, 404],
+      ['recommend/east', 'negatives', { negatives: 'east' }, 422],
+      ['recommend/east', 'strategy', { strategy: 'best' }, 422],
+      ['bulk_search', 'queries[1].positives[0]', { queries: [{ text: 'a' }, { positives: [{ vector: [1] }] }] }, 400],
+    ])('%s tells what is wrong with %s (%j)', async (path, field, body, status) => {
+      expect(errorOf(await post(path, body), status)).toContain(field);
+    });
+
+    test('hits differ by their vectors, or by a value', async () => {
+      const asked = {
+        vector: [1, 0.1, 0],
+        text: 'rivers',
+        query: 'rivers',
+        query_text: 'rivers',
+        collection_name: name,
+      };
+      const ids = async (path: string, body: object, page: object = { k: 4 }) => {
+        const url = path === 'query' ? '/v1/query' : `/v1/collections/${name}/${path}`;
+        return idsOf(dataOf(await context.api.post(url, { ...asked, ...page, ...body })).results);
+      };
+      expect(await ids('search', {})).toEqual(['east', 'between', 'north', 'up']);
+      const byKind = { diversity: { field: 'kind', at_most: 1 } };
+      expect(await ids('search', byKind)).toEqual(['east', 'between']);
+      expect(await ids('search', { diversity: { field: 'kind', at_most: 2 } })).toEqual(['east', 'between', 'north']);
+      expect(await ids('search', byKind, { k: 1, offset: 1 })).toEqual(['between']);
+      expect((await ids('hybrid_search', { ...byKind, alpha: 0 })).length).toBe(1);
+      expect(await ids('recommend/north', byKind)).toEqual(['between', 'east']);
+      expect((await ids('query', byKind, { top_k: 4 })).length).toBe(2);
+      const unlike = { diversity: { lambda: 0.1 }, explain: true };
+      const { results } = dataOf(await post('search', { ...asked, ...unlike, k: 4 }));
+      expect(results).toMatchObject([
+        { external_id: 'east', first_rank: 1 },
+        { external_id: 'north', first_rank: 3, diversity_score: expect.closeTo(0.1 * results[1].score, 6) },
+        { external_id: 'up', first_rank: 4, score: 0, diversity_score: 0 },
+        { external_id: 'between', first_rank: 2 },
+      ]);
+      expect(await ids('search', unlike, { k: 2, offset: 2 })).toEqual(['up', 'between']);
+      expect(await ids('recommend/east', { diversity: { lambda: 1 } })).toEqual(await ids('recommend/east', {}));
+      expect(await ids('recommend/between', { diversity: { lambda: 0 } })).toHaveLength(3);
+      const queries = [{ ...byKind, vector: [1, 0.1, 0], k: 4 }];
+      expect(dataOf(await post('bulk_search', { queries })).results.map(idsOf)).toEqual([['east', 'between']]);
+      expect(await ids('search', { ...byKind, order_by: [{ field: 'n', direction: 'desc' }] })).toEqual([
+        'between',
+        'east',
+      ]);
+    });
+
+    test.each<[string, object, number]>([
+      ['diversity.lambda', { diversity: { lambda: 1.5 } }, 400],
+      ['diversity.lambda', { diversity: { lambda: -0.1 } }, 400],
+      ['diversity', { diversity: {} }, 422],
+      ['diversity', { diversity: { lambda: 0.5, field: 'a' } }, 422],
+      ['diversity.candidates', { diversity: { lambda: 0.5, candidates: 1001 } }, 400],
+      ['diversity.candidates', { diversity: { lambda: 0.5, candidates: 12 }, k: 10, offset: 3 }, 400],
+      ['diversity.at_most', { diversity: { field: 'a', at_most: 0 } }, 422],
+      ['diversity', { diversity: { lambda: 0.5 }, group_by: 'kind' }, 400],
+    ])('a wrong %s is told (%j)', async (field, options, status) => {
+      expect(errorOf(await post('search', { vector: [1, 0, 0], ...options }), status)).toContain(field);
+    });
+
+    test('hybrid_search and query fuse by another kind, and by units', async () => {
+      const asked = { query_text: 'mountains', vector: [1, 0, 0], explain: true };
+      const hybrid = async (options: object) => dataOf(await post('hybrid_search', { ...asked, ...options })).results;
+      const plain = await hybrid({});
+      expect(await hybrid({ fusion: 'rrf' })).toEqual(plain);
+      expect(await hybrid({ fusion: { kind: 'rrf', constant: 60 } })).toEqual(plain);
+      expect((await hybrid({ fusion: { kind: 'rrf', constant: 1 } }))[0]).toMatchObject({
+        external_id: 'north',
+        score: expect.closeTo(0.5 / 4 + 0.5 / 2, 8),
+      });
+      const units = await hybrid({ score_scale: 'unit' });
+      expect(idsOf(units)).toEqual(idsOf(plain));
+      expect(units[0].score).toBeCloseTo(61 * plain[0].score, 8);
+      const [north, east] = await hybrid({ fusion: 'relative', alpha: 0.3 });
+      // The only one with the word, and the last but one in the other list.
+      expect(north).toMatchObject({ external_id: 'north', score: expect.closeTo(0.7, 6), keyword_part: 0.7 });
+      expect(east).toMatchObject({ external_id: 'east', score: expect.closeTo(0.3, 6), keyword_part: 0 });
+      expect((await hybrid({ fusion: 'dbsf', alpha: 0 }))[0].score).toBe(0.5);
+      const [{ score, keyword_score: keyword }] = await hybrid({ fusion: 'linear', alpha: 0 });
+      expect(score).toBe(keyword);
+      const asks = { query: 'mountains', collection_name: name, fusion: 'relative', explain: true };
+      const texts = dataOf(await context.api.post('/v1/query', asks)).results;
+      expect(texts[0]).toMatchObject({ score: 1, vector_rank: 1, keyword_rank: null, text: expect.any(String) });
+    });
+
+    test.each<[string, object, number]>([
+      ['fusion', { fusion: 'ranks' }, 422],
+      ['fusion', { fusion: { kind: 'rrf', constant: 0 } }, 422],
+      ['fusion', { fusion: { constant: 60 } }, 422],
+      ['fusion.constant', { fusion: { kind: 'dbsf', constant: 60 } }, 400],
+      ['score_scale', { score_scale: 'percent' }, 422],
+      ['score_scale', { fusion: 'linear', score_scale: 'unit' }, 400],
+    ])('a wrong %s is told (%j)', async (field, options, status) => {
+      const wrong = { query_text: 'rivers', vector: [1, 0, 0], ...options };
+      expect(errorOf(await post('hybrid_search', wrong), status)).toContain(field);
     });
 
     test.each<[object, string[]]>([

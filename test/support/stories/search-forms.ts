@@ -1,4 +1,11 @@
-import type { Grouping, Query, SearchRequest, VectorSource } from '../../../coordinator/service/search-request';
+import type {
+  Diversity,
+  Fusing,
+  Grouping,
+  Query,
+  SearchRequest,
+  VectorSource,
+} from '../../../coordinator/service/search-request';
 
 /** What most searches are given; default: the ten best, of everything, calibrated. */
 export interface GivenSearch {
@@ -9,6 +16,7 @@ export interface GivenSearch {
   minScore?: number | undefined;
   texts?: boolean;
   groups?: Grouping | undefined;
+  diversity?: Diversity | undefined;
 }
 
 export interface NearestInput extends GivenSearch {
@@ -19,6 +27,7 @@ export interface FusedInput extends GivenSearch {
   queryText: string;
   vector?: Float32Array | undefined;
   alpha?: number;
+  fusing?: Fusing | undefined;
   explain?: boolean;
 }
 
@@ -33,14 +42,22 @@ export function asked({ text, ...given }: GivenSearch & { text: string }): Searc
 }
 
 /** Vectors and keywords together. */
-export function fused({ queryText: text, vector, alpha = 0.5, explain, ...given }: FusedInput): SearchRequest {
-  const search = searchOf({ type: 'fused', text, vector, alpha }, given);
+export function fused({ queryText: text, vector, alpha = 0.5, fusing, explain, ...given }: FusedInput): SearchRequest {
+  const search = searchOf({ type: 'fused', text, vector, alpha, fusing }, given);
   return explain === undefined ? search : { ...search, output: { ...search.output, explain } };
 }
 
 /** The nearest to a stored item. */
 export function like(externalId: string, given: GivenSearch = {}): SearchRequest {
   return searchOf({ type: 'like', externalId }, given);
+}
+
+/** What is like some, and unlike others. */
+export function byExamples(
+  examples: Omit<Query['source'] & { type: 'examples' }, 'type'>,
+  given: GivenSearch = {},
+): SearchRequest {
+  return searchOf({ type: 'examples', ...examples }, given);
 }
 
 /** The candidates alone. */
@@ -50,7 +67,16 @@ export function listed({ source, candidates, ...given }: NearestInput & { candid
 
 function searchOf(
   source: Query['source'],
-  { k = 10, offset = 0, filter = null, effort = { type: 'calibrated' }, minScore, texts = false, groups }: GivenSearch,
+  {
+    k = 10,
+    offset = 0,
+    filter = null,
+    effort = { type: 'calibrated' },
+    minScore,
+    texts = false,
+    groups,
+    diversity,
+  }: GivenSearch,
 ): SearchRequest {
-  return { query: { source, filter, effort }, page: { k, offset, minScore, groups }, output: { texts } };
+  return { query: { source, filter, effort }, page: { k, offset, minScore, groups, diversity }, output: { texts } };
 }

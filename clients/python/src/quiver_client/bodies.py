@@ -38,6 +38,30 @@ def encoded(vector: VectorLike | None, field: str = "vector") -> str | None:
         raise error.below(field) from None
 
 
+def examples_body(examples: Iterable[Mapping[str, Any]] | None, field: str) -> list[dict[str, Any]] | None:
+    """Examples of a search as the API takes them, each an id, a vector or a text."""
+    if examples is None:
+        return None
+    if isinstance(examples, (Mapping, str)):
+        raise InvalidValueError(
+            f"is {named(examples)}, not a list such as [{{'id': 'a'}}, {{'vector': [0.5, 1]}}, {{'text': 'b'}}]", field=field
+        )
+    return [_example_body(example, f"{field}[{i}]") for i, example in enumerate(examples)]
+
+
+def _example_body(example: Mapping[str, Any], field: str) -> dict[str, Any]:
+    if not isinstance(example, Mapping):
+        raise InvalidValueError(
+            f"is {named(example)}, not a mapping such as {{'id': 'a'}}, {{'vector': [0.5, 1]}} or {{'text': 'b'}}", field=field
+        )
+    body = given(**example)
+    if "id" in body:
+        body["id"] = id_text(body["id"])
+    if "vector" in body:
+        body["vector"] = encoded(body["vector"], f"{field}.vector")
+    return body
+
+
 def metadata_body(metadata: Metadata | None, field: str = "metadata") -> dict[str, Any] | None:
     """Metadata, with the values of numpy, pandas and the like as JSON has them; what is no value (NaN) is null."""
     return None if metadata is None else METADATA.object_of(metadata, field)
@@ -204,6 +228,8 @@ def query_body(query: BulkSearchQueryLike, position: int, shared: Mapping[str, A
             body[name] = encoded(value, f"{field}.vector")
         elif name == "filters":
             body[name] = filters_body(value, f"{field}.filters")
+        elif name in ("positives", "negatives"):
+            body[name] = examples_body(value, f"{field}.{name}")
         else:
             body[name] = FILTERS.value_of(value, f"{field}.{name}")
     return body

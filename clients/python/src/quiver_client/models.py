@@ -547,6 +547,10 @@ class Hit:
     highlights: list[Highlight] | None = None
     """Present if highlight is given. spans are the words: first code unit, and first behind, in UTF-16 of the whole
     text of the field as it is stored, not of the fragment; so is start."""
+    first_rank: int | None = None
+    """Place among the candidates of diversity."""
+    diversity_score: float | None = None
+    """By which it was chosen for its place."""
 
 
 @dataclass(frozen=True)
@@ -614,6 +618,12 @@ class HybridHit:
     highlights: list[Highlight] | None = None
     """Present if highlight is given. spans are the words: first code unit, and first behind, in UTF-16 of the whole
     text of the field as it is stored, not of the fragment; so is start."""
+    vector_part: float | None = None
+    keyword_part: float | None = None
+    first_rank: int | None = None
+    """Place among the candidates of diversity."""
+    diversity_score: float | None = None
+    """By which it was chosen for its place."""
 
 
 @dataclass(frozen=True)
@@ -690,6 +700,16 @@ class QueryHit:
     highlights: list[Highlight] | None = None
     """Present if highlight is given. spans are the words: first code unit, and first behind, in UTF-16 of the whole
     text of the field as it is stored, not of the fragment; so is start."""
+    vector_rank: int | None = None
+    vector_score: float | None = None
+    keyword_rank: int | None = None
+    keyword_score: float | None = None
+    vector_part: float | None = None
+    keyword_part: float | None = None
+    first_rank: int | None = None
+    """Place among the candidates of diversity."""
+    diversity_score: float | None = None
+    """By which it was chosen for its place."""
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,12 @@ class BulkSearchQuery:
     vector: VectorLike | None = None
     text: str | None = None
     _: KW_ONLY
+    positives: Sequence[Mapping[str, Any]] | None = None
+    """What results are like: each {'id': of a stored item}, {'vector': …} or {'text': …}. Items among positives and negatives are no results."""
+    negatives: Sequence[Mapping[str, Any]] | None = None
+    """What results are unlike, in the same forms. Needs a positive."""
+    strategy: str | None = None
+    """'average' (default): the nearest to twice the mean of the positives less the mean of the negatives; for cosine, means of directions. 'best_score': a result's score is that against the positive nearest to it; what is as near to a negative is left out. Reads up to the 10,000 nearest of each positive."""
     k: int = 10
     offset: int = 0
     filters: Filters | None = None
@@ -45,5 +51,9 @@ class BulkSearchQuery:
     """Hits of a group at most. Default 1."""
     group_missing: str | None = None
     """Items without such a value are left out (default), or each a group with the key null."""
+    diversity: Mapping[str, Any] | None = None
+    """Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}."""
+    explain: bool | None = None
+    """Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score."""
     min_score: float | None = None
     """Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number."""

@@ -173,6 +173,10 @@ export interface SearchResult {
     from_chunk: number;
     to_chunk: number;
   } | null;
+  /** Place among the candidates of diversity. */
+  first_rank?: number;
+  /** By which it was chosen for its place. */
+  diversity_score?: number;
 }
 
 /** Milliseconds; present when include_timing is true. */
@@ -255,7 +259,7 @@ export interface ShardProfile {
   error: string | null;
 }
 
-/** score is the fused one. With explain: the ranks (from 1, over the whole collection) in the two lists and the scores they are by, the metric’s and BM25’s; null where the item is not in that list, or the list has weight 0 and was not looked up. */
+/** score is the fused one. With explain: the ranks (from 1, over the whole collection) in the two lists and the scores they are by, the metric’s and BM25’s; null where the item is not in that list, or the list has weight 0 and was not looked up. The parts are what the lists add to the score. */
 export interface HybridResult {
   external_id: string;
   score: number;
@@ -279,10 +283,16 @@ export interface HybridResult {
     from_chunk: number;
     to_chunk: number;
   } | null;
+  /** Place among the candidates of diversity. */
+  first_rank?: number;
+  /** By which it was chosen for its place. */
+  diversity_score?: number;
   vector_rank?: number | null;
   vector_score?: number | null;
   keyword_rank?: number | null;
   keyword_score?: number | null;
+  vector_part?: number;
+  keyword_part?: number;
 }
 
 export interface QueryResult {
@@ -308,6 +318,16 @@ export interface QueryResult {
     from_chunk: number;
     to_chunk: number;
   } | null;
+  /** Place among the candidates of diversity. */
+  first_rank?: number;
+  /** By which it was chosen for its place. */
+  diversity_score?: number;
+  vector_rank?: number | null;
+  vector_score?: number | null;
+  keyword_rank?: number | null;
+  keyword_score?: number | null;
+  vector_part?: number;
+  keyword_part?: number;
 }
 
 export interface Judgements {
@@ -1386,6 +1406,24 @@ export interface Operations {
       /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
       vector?: VectorLike;
       text?: string;
+      /** What results are like: each {"id": of a stored item}, {"vector": …} or {"text": …}. Items among positives and negatives are no results. */
+      positives?: Array<{
+        /** Of a stored item, which is then no result. */
+        id?: string;
+        /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
+        vector?: VectorLike;
+        text?: string;
+      }>;
+      /** What results are unlike, in the same forms. Needs a positive. */
+      negatives?: Array<{
+        /** Of a stored item, which is then no result. */
+        id?: string;
+        /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
+        vector?: VectorLike;
+        text?: string;
+      }>;
+      /** "average" (default): the nearest to twice the mean of the positives less the mean of the negatives; for cosine, means of directions. "best_score": a result’s score is that against the positive nearest to it; what is as near to a negative is left out. Reads up to the 10,000 nearest of each positive. */
+      strategy?: 'average' | 'best_score';
       /** Default: 10. */
       k?: number;
       /** Default: 0. */
@@ -1438,6 +1476,19 @@ export interface Operations {
       group_size?: number;
       /** Items without such a value are left out (default), or each a group with the key null. */
       group_missing?: 'leave_out' | 'each';
+      /** Results that differ: by their vectors with {"lambda": 0.7, "candidates": 100}, or by a value with {"field": "author", "at_most": 2}. */
+      diversity?: {
+        /** 1: by relevance alone, 0: by unlikeness alone. Of the candidates, the next hit is that with the greatest lambda × relevance − (1 − lambda) × its greatest cosine with a hit before. Relevance is the score if it is a cosine, else where it lies between the least and the greatest of the candidates. */
+        lambda?: number;
+        /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100. */
+        candidates?: number;
+        /** Instead of lambda: a path of the metadata, in which no value is in more hits than at_most. */
+        field?: string;
+        /** Default 1. Of a list, each element counts. */
+        at_most?: number;
+      };
+      /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
+      explain?: boolean;
       /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
       min_score?: number;
       /** Default: false. */
@@ -1483,6 +1534,24 @@ export interface Operations {
         /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
         vector?: VectorLike;
         text?: string;
+        /** What results are like: each {"id": of a stored item}, {"vector": …} or {"text": …}. Items among positives and negatives are no results. */
+        positives?: Array<{
+          /** Of a stored item, which is then no result. */
+          id?: string;
+          /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
+          vector?: VectorLike;
+          text?: string;
+        }>;
+        /** What results are unlike, in the same forms. Needs a positive. */
+        negatives?: Array<{
+          /** Of a stored item, which is then no result. */
+          id?: string;
+          /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
+          vector?: VectorLike;
+          text?: string;
+        }>;
+        /** "average" (default): the nearest to twice the mean of the positives less the mean of the negatives; for cosine, means of directions. "best_score": a result’s score is that against the positive nearest to it; what is as near to a negative is left out. Reads up to the 10,000 nearest of each positive. */
+        strategy?: 'average' | 'best_score';
         /** Default: 10. */
         k?: number;
         /** Default: 0. */
@@ -1535,6 +1604,19 @@ export interface Operations {
         group_size?: number;
         /** Items without such a value are left out (default), or each a group with the key null. */
         group_missing?: 'leave_out' | 'each';
+        /** Results that differ: by their vectors with {"lambda": 0.7, "candidates": 100}, or by a value with {"field": "author", "at_most": 2}. */
+        diversity?: {
+          /** 1: by relevance alone, 0: by unlikeness alone. Of the candidates, the next hit is that with the greatest lambda × relevance − (1 − lambda) × its greatest cosine with a hit before. Relevance is the score if it is a cosine, else where it lies between the least and the greatest of the candidates. */
+          lambda?: number;
+          /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100. */
+          candidates?: number;
+          /** Instead of lambda: a path of the metadata, in which no value is in more hits than at_most. */
+          field?: string;
+          /** Default 1. Of a list, each element counts. */
+          at_most?: number;
+        };
+        /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
+        explain?: boolean;
         /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
         min_score?: number;
       }>;
@@ -1562,7 +1644,7 @@ export interface Operations {
   /**
    * Search by vector and keywords together: POST /v1/collections/{name}/hybrid_search
    *
-   * Reciprocal Rank Fusion: alpha / (60 + vector rank) + (1 − alpha) / (60 + keyword rank). Both lists are at least max(200, 5 × (k + offset)) deep. Pages of one size that begin at offset 0 continue each other.
+   * Reciprocal Rank Fusion: alpha / (60 + vector rank) + (1 − alpha) / (60 + keyword rank), or another `fusion`. Both lists are at least max(200, 5 × (k + offset)) deep. Pages of one size that begin at offset 0 continue each other.
    *
    * Role: any.
    *
@@ -1593,6 +1675,13 @@ export interface Operations {
       prefix_last?: boolean;
       /** How much keyword_fields of the collection count for this query, by path, such as {"title": 3, "text": 1}: as if they had been indexed so. 0 leaves one out; what is not named counts as it is declared. */
       field_weights?: Record<string, number>;
+      /** What each list adds for a hit, times its weight: "rrf" (default), 1 / (constant + rank), with {"kind": "rrf", "constant": 20} another constant than 60; "relative", where its score is between the list’s least and greatest, 0 to 1; "dbsf", where it is between three standard deviations below and above the mean; "linear", the score itself. Of the merged lists, as deep as they are read. */
+      fusion?: 'rrf' | 'relative' | 'dbsf' | 'linear' | {
+        kind: 'rrf' | 'relative' | 'dbsf' | 'linear';
+        constant?: number;
+      };
+      /** With "unit", scores are divided by the best that there can be, which is 1 then. Not with "linear". */
+      score_scale?: 'unit';
       /** Default: 10. */
       k?: number;
       /** Default: 0. */
@@ -1645,10 +1734,21 @@ export interface Operations {
       group_size?: number;
       /** Items without such a value are left out (default), or each a group with the key null. */
       group_missing?: 'leave_out' | 'each';
-      /** Results whose fused score is less are left out; the best that there can be is 1 / 61. */
-      min_score?: number;
-      /** Results also carry vector_rank, vector_score, keyword_rank and keyword_score. Default: false. */
+      /** Results that differ: by their vectors with {"lambda": 0.7, "candidates": 100}, or by a value with {"field": "author", "at_most": 2}. */
+      diversity?: {
+        /** 1: by relevance alone, 0: by unlikeness alone. Of the candidates, the next hit is that with the greatest lambda × relevance − (1 − lambda) × its greatest cosine with a hit before. Relevance is the score if it is a cosine, else where it lies between the least and the greatest of the candidates. */
+        lambda?: number;
+        /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100. */
+        candidates?: number;
+        /** Instead of lambda: a path of the metadata, in which no value is in more hits than at_most. */
+        field?: string;
+        /** Default 1. Of a list, each element counts. */
+        at_most?: number;
+      };
+      /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
       explain?: boolean;
+      /** Results whose fused score is less are left out; the best that there can be is 1 / 61, or 1 with score_scale "unit". */
+      min_score?: number;
       /** Default: false. */
       include_timing?: boolean;
     };
@@ -1723,7 +1823,7 @@ export interface Operations {
   /**
    * Find vectors similar to a stored one: POST /v1/collections/{name}/recommend/{id}
    *
-   * The stored vector itself is left out. k and offset in the body win over those in the query string.
+   * The stored vector itself is left out; with positives and negatives, it is the first of the positives. k and offset in the body win over those in the query string.
    *
    * Role: any.
    *
@@ -1737,6 +1837,24 @@ export interface Operations {
       offset?: number;
     };
     body: {
+      /** What results are like: each {"id": of a stored item}, {"vector": …} or {"text": …}. Items among positives and negatives are no results. */
+      positives?: Array<{
+        /** Of a stored item, which is then no result. */
+        id?: string;
+        /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
+        vector?: VectorLike;
+        text?: string;
+      }>;
+      /** What results are unlike, in the same forms. Needs a positive. */
+      negatives?: Array<{
+        /** Of a stored item, which is then no result. */
+        id?: string;
+        /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
+        vector?: VectorLike;
+        text?: string;
+      }>;
+      /** "average" (default): the nearest to twice the mean of the positives less the mean of the negatives; for cosine, means of directions. "best_score": a result’s score is that against the positive nearest to it; what is as near to a negative is left out. Reads up to the 10,000 nearest of each positive. */
+      strategy?: 'average' | 'best_score';
       /** Default 10. */
       k?: number;
       /** Default 0. */
@@ -1789,6 +1907,19 @@ export interface Operations {
       group_size?: number;
       /** Items without such a value are left out (default), or each a group with the key null. */
       group_missing?: 'leave_out' | 'each';
+      /** Results that differ: by their vectors with {"lambda": 0.7, "candidates": 100}, or by a value with {"field": "author", "at_most": 2}. */
+      diversity?: {
+        /** 1: by relevance alone, 0: by unlikeness alone. Of the candidates, the next hit is that with the greatest lambda × relevance − (1 − lambda) × its greatest cosine with a hit before. Relevance is the score if it is a cosine, else where it lies between the least and the greatest of the candidates. */
+        lambda?: number;
+        /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100. */
+        candidates?: number;
+        /** Instead of lambda: a path of the metadata, in which no value is in more hits than at_most. */
+        field?: string;
+        /** Default 1. Of a list, each element counts. */
+        at_most?: number;
+      };
+      /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
+      explain?: boolean;
       /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
       min_score?: number;
       /** Default: false. */
@@ -1876,7 +2007,7 @@ export interface Operations {
       top_k?: number;
       /** Default: 0. */
       offset?: number;
-      /** 1 = by meaning only, 0 = by keywords only; scores below 1 are those of hybrid_search. Default: 1. */
+      /** 1 = by meaning only, 0 = by keywords only; scores below 1, or with fusion or score_scale, are those of hybrid_search. Default: 1. */
       alpha?: number;
       /** Says it by name: "keyword", by keywords alone; "vector", by meaning alone; both whatever alpha is. "hybrid": as alpha says. */
       mode?: 'hybrid' | 'keyword' | 'vector';
@@ -1892,6 +2023,13 @@ export interface Operations {
       prefix_last?: boolean;
       /** How much keyword_fields of the collection count for this query, by path, such as {"title": 3, "text": 1}: as if they had been indexed so. 0 leaves one out; what is not named counts as it is declared. */
       field_weights?: Record<string, number>;
+      /** What each list adds for a hit, times its weight: "rrf" (default), 1 / (constant + rank), with {"kind": "rrf", "constant": 20} another constant than 60; "relative", where its score is between the list’s least and greatest, 0 to 1; "dbsf", where it is between three standard deviations below and above the mean; "linear", the score itself. Of the merged lists, as deep as they are read. */
+      fusion?: 'rrf' | 'relative' | 'dbsf' | 'linear' | {
+        kind: 'rrf' | 'relative' | 'dbsf' | 'linear';
+        constant?: number;
+      };
+      /** With "unit", scores are divided by the best that there can be, which is 1 then. Not with "linear". */
+      score_scale?: 'unit';
       /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $between ([lowest, highest], both included) $prefix (a text begins so) $contains (a text has it within) $like (* any characters, ? one, \\ before either itself; the whole text) $all (an array has each of the values) $any (an array has one of the values) $size (elements of an array: a number, or $gt $gte $lt $lte) $elem_match (one element of an array meets all conditions: on its members, or operators on itself) $geo_radius ({lat, lon, metres}) $geo_box ({min_lat, min_lon, max_lat, max_lon}; with min_lon above max_lon it crosses the date line) $geo_polygon (its corners, [{lat, lon}, …]; each edge the shorter way; even-odd where it crosses itself); {"$date": "2024-02-01T00:00:00+02:00"} or {"$date": "now-7d"} where a bound or a value stands asks for a time; $prefix, $contains, $like with "case": "fold" beside it: whatever the cases on a key, $and $or $not $id (a list of external_ids) $expires_at ($gt $gte $lt $lte $between with times as in expires_at, or $exists) $updated (the same of its last change, of which an item written by an earlier version knows nothing) $text ({query, match, fields}: any (the default) or all of the words of the query, by the language of the collection, in what keyword search searches, or in the texts of some fields of the metadata) at the top. */
       filters?: Filters;
       /** Search effort set by hand; left out, it is calibrated to RECALL_TARGET. */
@@ -1940,6 +2078,19 @@ export interface Operations {
       group_size?: number;
       /** Items without such a value are left out (default), or each a group with the key null. */
       group_missing?: 'leave_out' | 'each';
+      /** Results that differ: by their vectors with {"lambda": 0.7, "candidates": 100}, or by a value with {"field": "author", "at_most": 2}. */
+      diversity?: {
+        /** 1: by relevance alone, 0: by unlikeness alone. Of the candidates, the next hit is that with the greatest lambda × relevance − (1 − lambda) × its greatest cosine with a hit before. Relevance is the score if it is a cosine, else where it lies between the least and the greatest of the candidates. */
+        lambda?: number;
+        /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100. */
+        candidates?: number;
+        /** Instead of lambda: a path of the metadata, in which no value is in more hits than at_most. */
+        field?: string;
+        /** Default 1. Of a list, each element counts. */
+        at_most?: number;
+      };
+      /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
+      explain?: boolean;
       /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
       min_score?: number;
       /** Default: false. */

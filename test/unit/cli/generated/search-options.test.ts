@@ -98,6 +98,18 @@ test('flags give what was said as the service takes it', () => {
     field_weights: { 'a.b': 3, text: 0 },
     highlight: { fields: ['a', 'b', 'c'], pre: '[', post: ']' },
   });
+  expect(optionsGiven(given('--diversity', '0.7', '--positives', 'a,b'), 'item')).toEqual({
+    k: 10,
+    diversity: { lambda: 0.7 },
+    positives: [{ id: 'a' }, { id: 'b' }],
+  });
+  expect(optionsGiven(given('--diversity', 'by.name:2'), 'plain')).toEqual({
+    k: 10,
+    diversity: { field: 'by.name', at_most: 2 },
+  });
+  const fusion = (text: string): object => optionsGiven(given('--fusion', text, '--score-scale', 'unit'), 'hybrid');
+  expect(fusion('dbsf')).toEqual({ k: 10, fusion: 'dbsf', score_scale: 'unit' });
+  expect(fusion('rrf:20')).toEqual({ k: 10, fusion: { kind: 'rrf', constant: 20 }, score_scale: 'unit' });
   expect(optionsGiven(given('--highlight', '--match', 'all', '--fuzzy', 'auto'), 'hybrid')).toEqual({
     k: 10,
     match: 'all',
@@ -116,9 +128,11 @@ test('each option has a flag, but for timings; one that a search does not have i
     expect(optionsGiven(given(flag, '-0.5'), 'plain')).toEqual({ k: 10, [name]: -0.5 });
     expect(() => given(flag, 'much')).toThrow('It must be a number');
   }
-  expect(() => optionsGiven(given('--explain'), 'item')).toThrow('--explain is for --hybrid');
+  expect(() => optionsGiven(given('--fusion', 'rrf'), 'item')).toThrow('--fusion is for --hybrid');
+  expect(() => given('--diversity', 'author')).toThrow('It must be a number from 0 to 1, or a path');
   expect(() => given('--match', '0')).toThrow('It must be any, all, or a number above 0 up to 1');
   expect(() => given('--field-weights', 'title')).toThrow('It must be paths with whole numbers');
+  expect(() => given('--fusion', 'dbsf:3')).toThrow('It must be rrf, rrf with a constant');
   expect(() => given('--fuzzy', '3')).toThrow('It must be 0, 1, 2 or auto');
   expect(() => given('--group-missing', 'some')).toThrow('Allowed choices are leave_out, each');
 });

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
 from .. import operations
-from ..bodies import encoded, filters_body, given, listed_queries, query_body
+from ..bodies import encoded, examples_body, filters_body, given, listed_queries, query_body
 from ..ids import ExternalId, id_text, id_texts
 from ..models import (
     BulkSearchAnswer,
@@ -54,6 +54,9 @@ class Searches:
         vector: VectorLike | None = None,
         *,
         text: str | None = None,
+        positives: Sequence[Mapping[str, Any]] | None = None,
+        negatives: Sequence[Mapping[str, Any]] | None = None,
+        strategy: str | None = None,
         k: int = 10,
         offset: int = 0,
         filters: Filters | None = None,
@@ -68,12 +71,17 @@ class Searches:
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
+        diversity: Mapping[str, Any] | None = None,
+        explain: bool = False,
         min_score: float | None = None,
         include_timing: bool = False,
         profile: bool = False,
     ) -> SearchAnswer:
         """The nearest items to a vector or a text.
 
+        - ``positives``: What results are like: each {'id': of a stored item}, {'vector': …} or {'text': …}. Items among positives and negatives are no results.
+        - ``negatives``: What results are unlike, in the same forms. Needs a positive.
+        - ``strategy``: 'average' (default): the nearest to twice the mean of the positives less the mean of the negatives; for cosine, means of directions. 'best_score': a result's score is that against the positive nearest to it; what is as near to a negative is left out. Reads up to the 10,000 nearest of each positive.
         - ``ef``: Search effort set by hand; left out, it is calibrated to RECALL_TARGET.
         - ``exact``: Compares with every vector.
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
@@ -85,11 +93,16 @@ class Searches:
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
+        - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
+        - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
         body = given(
             vector=encoded(vector),
             text=text,
+            positives=examples_body(positives, "positives"),
+            negatives=examples_body(negatives, "negatives"),
+            strategy=strategy,
             k=k,
             offset=offset or None,
             filters=filters_body(filters),
@@ -104,6 +117,8 @@ class Searches:
             group_by=group_by,
             group_size=group_size,
             group_missing=group_missing,
+            diversity=diversity,
+            explain=explain or None,
             min_score=min_score,
             include_timing=include_timing or None,
         )
@@ -127,6 +142,8 @@ class Searches:
         fuzzy: int | str | None = None,
         prefix_last: bool = False,
         field_weights: Mapping[str, Any] | None = None,
+        fusion: str | Mapping[str, Any] | None = None,
+        score_scale: str | None = None,
         k: int = 10,
         offset: int = 0,
         filters: Filters | None = None,
@@ -141,8 +158,9 @@ class Searches:
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
-        min_score: float | None = None,
+        diversity: Mapping[str, Any] | None = None,
         explain: bool = False,
+        min_score: float | None = None,
         include_timing: bool = False,
         profile: bool = False,
     ) -> HybridAnswer:
@@ -156,6 +174,8 @@ class Searches:
         - ``fuzzy``: Words that the collection lacks, or nearly so, stand for up to 50 that are so many edits from them; 'auto': none up to 3 letters, 1 up to 7, else 2.
         - ``prefix_last``: The last word stands for the 50 most frequent words that begin so, too.
         - ``field_weights``: How much keyword_fields of the collection count for this query, by path, such as {'title': 3, 'text': 1}: as if they had been indexed so. 0 leaves one out; what is not named counts as it is declared.
+        - ``fusion``: What each list adds for a hit, times its weight: 'rrf' (default), 1 / (constant + rank), with {'kind': 'rrf', 'constant': 20} another constant than 60; 'relative', where its score is between the list's least and greatest, 0 to 1; 'dbsf', where it is between three standard deviations below and above the mean; 'linear', the score itself. Of the merged lists, as deep as they are read.
+        - ``score_scale``: With 'unit', scores are divided by the best that there can be, which is 1 then. Not with 'linear'.
         - ``ef``: Search effort set by hand; left out, it is calibrated to RECALL_TARGET.
         - ``exact``: Compares with every vector.
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
@@ -167,8 +187,9 @@ class Searches:
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
-        - ``min_score``: Results whose fused score is less are left out; the best that there can be is 1 / 61.
-        - ``explain``: Results also carry vector_rank, vector_score, keyword_rank and keyword_score.
+        - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
+        - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
+        - ``min_score``: Results whose fused score is less are left out; the best that there can be is 1 / 61, or 1 with score_scale 'unit'.
         """
         body = given(
             query_text=query_text,
@@ -180,6 +201,8 @@ class Searches:
             fuzzy=fuzzy,
             prefix_last=prefix_last or None,
             field_weights=field_weights,
+            fusion=fusion,
+            score_scale=score_scale,
             k=k,
             offset=offset or None,
             filters=filters_body(filters),
@@ -194,8 +217,9 @@ class Searches:
             group_by=group_by,
             group_size=group_size,
             group_missing=group_missing,
-            min_score=min_score,
+            diversity=diversity,
             explain=explain or None,
+            min_score=min_score,
             include_timing=include_timing or None,
         )
         return self._transport.call(
@@ -254,6 +278,9 @@ class Searches:
         self,
         external_id: ExternalId,
         *,
+        positives: Sequence[Mapping[str, Any]] | None = None,
+        negatives: Sequence[Mapping[str, Any]] | None = None,
+        strategy: str | None = None,
         k: int | None = None,
         offset: int | None = None,
         filters: Filters | None = None,
@@ -268,12 +295,17 @@ class Searches:
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
+        diversity: Mapping[str, Any] | None = None,
+        explain: bool = False,
         min_score: float | None = None,
         include_timing: bool = False,
         profile: bool = False,
     ) -> RecommendAnswer:
         """What is like a stored item, without itself.
 
+        - ``positives``: What results are like: each {'id': of a stored item}, {'vector': …} or {'text': …}. Items among positives and negatives are no results.
+        - ``negatives``: What results are unlike, in the same forms. Needs a positive.
+        - ``strategy``: 'average' (default): the nearest to twice the mean of the positives less the mean of the negatives; for cosine, means of directions. 'best_score': a result's score is that against the positive nearest to it; what is as near to a negative is left out. Reads up to the 10,000 nearest of each positive.
         - ``ef``: Search effort set by hand; left out, it is calibrated to RECALL_TARGET.
         - ``exact``: Compares with every vector.
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
@@ -285,9 +317,14 @@ class Searches:
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
+        - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
+        - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
         body = given(
+            positives=examples_body(positives, "positives"),
+            negatives=examples_body(negatives, "negatives"),
+            strategy=strategy,
             k=k,
             offset=offset,
             filters=filters_body(filters),
@@ -302,6 +339,8 @@ class Searches:
             group_by=group_by,
             group_size=group_size,
             group_missing=group_missing,
+            diversity=diversity,
+            explain=explain or None,
             min_score=min_score,
             include_timing=include_timing or None,
         )
@@ -326,6 +365,8 @@ class Searches:
         fuzzy: int | str | None = None,
         prefix_last: bool = False,
         field_weights: Mapping[str, Any] | None = None,
+        fusion: str | Mapping[str, Any] | None = None,
+        score_scale: str | None = None,
         filters: Filters | None = None,
         ef: int | None = None,
         exact: bool = False,
@@ -338,6 +379,8 @@ class Searches:
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
+        diversity: Mapping[str, Any] | None = None,
+        explain: bool = False,
         min_score: float | None = None,
         include_timing: bool = False,
         profile: bool = False,
@@ -350,6 +393,8 @@ class Searches:
         - ``fuzzy``: Words that the collection lacks, or nearly so, stand for up to 50 that are so many edits from them; 'auto': none up to 3 letters, 1 up to 7, else 2.
         - ``prefix_last``: The last word stands for the 50 most frequent words that begin so, too.
         - ``field_weights``: How much keyword_fields of the collection count for this query, by path, such as {'title': 3, 'text': 1}: as if they had been indexed so. 0 leaves one out; what is not named counts as it is declared.
+        - ``fusion``: What each list adds for a hit, times its weight: 'rrf' (default), 1 / (constant + rank), with {'kind': 'rrf', 'constant': 20} another constant than 60; 'relative', where its score is between the list's least and greatest, 0 to 1; 'dbsf', where it is between three standard deviations below and above the mean; 'linear', the score itself. Of the merged lists, as deep as they are read.
+        - ``score_scale``: With 'unit', scores are divided by the best that there can be, which is 1 then. Not with 'linear'.
         - ``ef``: Search effort set by hand; left out, it is calibrated to RECALL_TARGET.
         - ``exact``: Compares with every vector.
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
@@ -361,6 +406,8 @@ class Searches:
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
+        - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
+        - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
         body = given(
@@ -375,6 +422,8 @@ class Searches:
             fuzzy=fuzzy,
             prefix_last=prefix_last or None,
             field_weights=field_weights,
+            fusion=fusion,
+            score_scale=score_scale,
             filters=filters_body(filters),
             ef=ef,
             exact=exact or None,
@@ -387,6 +436,8 @@ class Searches:
             group_by=group_by,
             group_size=group_size,
             group_missing=group_missing,
+            diversity=diversity,
+            explain=explain or None,
             min_score=min_score,
             include_timing=include_timing or None,
         )
@@ -402,6 +453,9 @@ class Searches:
         self,
         queries: Iterable[BulkSearchQueryLike],
         *,
+        positives: Sequence[Mapping[str, Any]] | None = None,
+        negatives: Sequence[Mapping[str, Any]] | None = None,
+        strategy: str | None = None,
         k: int = 10,
         offset: int = 0,
         filters: Filters | None = None,
@@ -416,6 +470,8 @@ class Searches:
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
+        diversity: Mapping[str, Any] | None = None,
+        explain: bool = False,
         min_score: float | None = None,
         profile: Literal[False] = False,
     ) -> list[Rows[Hit]]: ...
@@ -425,6 +481,9 @@ class Searches:
         self,
         queries: Iterable[BulkSearchQueryLike],
         *,
+        positives: Sequence[Mapping[str, Any]] | None = None,
+        negatives: Sequence[Mapping[str, Any]] | None = None,
+        strategy: str | None = None,
         k: int = 10,
         offset: int = 0,
         filters: Filters | None = None,
@@ -439,6 +498,8 @@ class Searches:
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
+        diversity: Mapping[str, Any] | None = None,
+        explain: bool = False,
         min_score: float | None = None,
         profile: Literal[True],
     ) -> ProfiledBulkSearch: ...
@@ -447,6 +508,9 @@ class Searches:
         self,
         queries: Iterable[BulkSearchQueryLike],
         *,
+        positives: Sequence[Mapping[str, Any]] | None = None,
+        negatives: Sequence[Mapping[str, Any]] | None = None,
+        strategy: str | None = None,
         k: int = 10,
         offset: int = 0,
         filters: Filters | None = None,
@@ -461,6 +525,8 @@ class Searches:
         group_by: str | None = None,
         group_size: int | None = None,
         group_missing: str | None = None,
+        diversity: Mapping[str, Any] | None = None,
+        explain: bool = False,
         min_score: float | None = None,
         profile: bool = False,
     ) -> list[Rows[Hit]] | ProfiledBulkSearch:
@@ -469,6 +535,9 @@ class Searches:
         A query is a ``BulkSearchQuery``, a mapping, or only a vector or a text, such as the rows of an array; the options are for
         these. ``profile`` also tells where the time went, of each of the requests.
 
+        - ``positives``: What results are like: each {'id': of a stored item}, {'vector': …} or {'text': …}. Items among positives and negatives are no results.
+        - ``negatives``: What results are unlike, in the same forms. Needs a positive.
+        - ``strategy``: 'average' (default): the nearest to twice the mean of the positives less the mean of the negatives; for cosine, means of directions. 'best_score': a result's score is that against the positive nearest to it; what is as near to a negative is left out. Reads up to the 10,000 nearest of each positive.
         - ``ef``: Search effort set by hand; left out, it is calibrated to RECALL_TARGET.
         - ``exact``: Compares with every vector.
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
@@ -480,9 +549,14 @@ class Searches:
         - ``group_by``: A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
+        - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
+        - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
         shared = given(
+            positives=examples_body(positives, "positives"),
+            negatives=examples_body(negatives, "negatives"),
+            strategy=strategy,
             k=k,
             offset=offset or None,
             filters=filters_body(filters),
@@ -497,6 +571,8 @@ class Searches:
             group_by=group_by,
             group_size=group_size,
             group_missing=group_missing,
+            diversity=diversity,
+            explain=explain or None,
             min_score=min_score,
         )
         asked = [query_body(query, i, shared) for i, query in enumerate(listed_queries(queries))]

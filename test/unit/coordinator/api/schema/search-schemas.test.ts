@@ -30,16 +30,22 @@ const BODY = {
   group_size: 2,
   group_missing: 'each',
   min_score: 0.5,
+  explain: true,
+  diversity: { field: 'a', at_most: 2 },
   include_timing: true,
 };
 
 test('a body that is remembered keeps every field when it gets another vector', () => {
   const schema = searchBody(limits);
-  // A new field has to be in the body above.
-  expect(Object.keys(BODY).sort()).toEqual(Object.keys(schema.def.in.shape).sort());
+  // A new field has to be in the body above, or to be refused beside a vector.
+  const refused = { positives: [{ id: 'a' }], negatives: [{ id: 'a' }], strategy: 'average' };
+  for (const [name, value] of Object.entries(refused))
+    expect(schema.safeParse({ vector: [1, 2], [name]: value }).success).toBe(false);
+  expect([...Object.keys(BODY), ...Object.keys(refused)].sort()).toEqual(Object.keys(schema.def.in.shape).sort());
   const none = { group_by: undefined, group_size: undefined, group_missing: undefined };
+  const grouped = { order_by: undefined, diversity: undefined };
   for (const body of [
-    { ...BODY, order_by: undefined },
+    { ...BODY, ...grouped },
     { ...BODY, ...none },
   ])
     expect(searchWithVector(schema.parse(body), Float32Array.of(3, 4))).toEqual(

@@ -1,4 +1,5 @@
 import { fuse, fusionDepth } from '../../../../../coordinator/service/search/fusion';
+import type { Fusing } from '../../../../../coordinator/service/search-request';
 
 const list = (...ids: string[]) =>
   ids.map((externalId, i) => ({ externalId, score: 100 - i, metadata: `{"of":"${externalId}"}` }));
@@ -49,13 +50,27 @@ describe('reciprocal rank fusion', () => {
         externalId: 'c',
         score: 0.5 / 63 + 0.5 / 61,
         metadata: '{"of":"c"}',
-        explanation: { vectorRank: 3, vectorScore: 98, keywordRank: 1, keywordScore: 100 },
+        explanation: {
+          vectorRank: 3,
+          vectorScore: 98,
+          keywordRank: 1,
+          keywordScore: 100,
+          vectorPart: 0.5 / 63,
+          keywordPart: 0.5 / 61,
+        },
       },
       {
         externalId: 'b',
         score: 0.5 / 62,
         metadata: '{"of":"b"}',
-        explanation: { vectorRank: 2, vectorScore: 99, keywordRank: null, keywordScore: null },
+        explanation: {
+          vectorRank: 2,
+          vectorScore: 99,
+          keywordRank: null,
+          keywordScore: null,
+          vectorPart: 0.5 / 62,
+          keywordPart: 0,
+        },
       },
     ]);
     expect(explained(1)[1].explanation).toEqual({
@@ -63,13 +78,90 @@ describe('reciprocal rank fusion', () => {
       vectorScore: 98,
       keywordRank: null,
       keywordScore: null,
+      vectorPart: 1 / 63,
+      keywordPart: 0,
     });
     expect(explained(0)[1].explanation).toEqual({
       vectorRank: null,
       vectorScore: null,
       keywordRank: 3,
       keywordScore: 98,
+      vectorPart: 0,
+      keywordPart: 1 / 63,
     });
+  });
+
+  const fusedBy = (
+    kind: Fusing['kind'],
+    { constant = 60, isUnit = false, alpha = 0.5 } = {},
+    lists = { vector, keyword },
+  ) =>
+    fuse(lists, { alpha, offset: 0, k: 10, fusing: { kind, constant, isUnit } }).map(({ externalId, score }) => [
+      externalId,
+      score,
+    ]);
+  const scored = (...scores: number[]) => scores.map((score, i) => ({ externalId: `${i}`, score, metadata: '{}' }));
+
+  test('ranks with another constant', () => {
+    expect(fusedBy('rrf', { constant: 1 })).toEqual([
+      ['a', 0.5 / 2 + 0.5 / 4],
+      ['c', 0.5 / 4 + 0.5 / 2],
+      ['b', 0.5 / 3],
+      ['d', 0.5 / 3],
+    ]);
+    expect(fusedBy('rrf')).toEqual(
+      fuse({ vector, keyword }, { alpha: 0.5, offset: 0, k: 10 }).map((hit) => [hit.externalId, hit.score]),
+    );
+  });
+
+  test('relative scores lie between the least and the greatest of their list; of one hit, it is 1', () => {
+    expect(fusedBy('relative', { alpha: 0.75 })).toEqual([
+      ['a', 0.75],
+      ['b', 0.75 / 2],
+      ['c', 0.25],
+      ['d', 0.25 / 2],
+    ]);
+    expect(fusedBy('relative', { alpha: 0.75 }, { vector: list('x'), keyword: list('y', 'z') })).toEqual([
+      ['x', 0.75],
+      ['y', 0.25],
+      ['z', 0],
+    ]);
+    expect(fusedBy('relative', { alpha: 1 }, { vector: scored(Infinity, 7, -Infinity), keyword })).toEqual([
+      ['0', 1],
+      ['1', 0.5],
+      ['2', 0],
+    ]);
+  });
+
+  test('dbsf goes by the mean and the deviation; of equal scores, each is in the middle', () => {
+    const deviation = Math.sqrt(2 / 3);
+    expect(fusedBy('dbsf', { alpha: 1 }, { vector: scored(3, 2, 1), keyword })).toEqual([
+      ['0', expect.closeTo(0.5 + 1 / (6 * deviation), 12)],
+      ['1', 0.5],
+      ['2', expect.closeTo(0.5 - 1 / (6 * deviation), 12)],
+    ]);
+    expect(fusedBy('dbsf', { alpha: 1 }, { vector: scored(2, 2), keyword })).toEqual([
+      ['0', 0.5],
+      ['1', 0.5],
+    ]);
+  });
+
+  test('linear adds the scores as they are', () => {
+    expect(fusedBy('linear', { alpha: 0.25 })).toEqual([
+      ['c', 0.25 * 98 + 0.75 * 100],
+      ['a', 0.25 * 100 + 0.75 * 98],
+      ['d', 0.75 * 99],
+      ['b', 0.25 * 99],
+    ]);
+    expect(fusedBy('linear', {}, { vector: scored(Infinity), keyword: scored(-Infinity) })).toEqual([['0', 0]]);
+  });
+
+  test.each(['rrf', 'relative', 'dbsf'] as const)('in units, the best that there can be is 1 (%s)', (kind) => {
+    const lists = { vector: scored(1, 0, 0, 0, 0), keyword: scored(9, 4, 4, 4, 4) };
+    const found = fusedBy(kind, { isUnit: true, alpha: 0.3 }, lists);
+    expect(found[0]).toEqual(['0', expect.closeTo(1, 12)]);
+    const plain = fusedBy(kind, { alpha: 0.3 }, lists);
+    expect(found.map(([id]) => id)).toEqual(plain.map(([id]) => id));
   });
 
   test('leaves the lists alone', () => {

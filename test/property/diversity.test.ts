@@ -1,0 +1,208 @@
+import type { Diversity, SearchRequest } from '../../coordinator/service/search-request';
+import type { ScoredHit, VectorInput } from '../../coordinator/service/service';
+import type { RunningService } from '../../coordinator/service-factory';
+import type { Filter, JsonObject, JsonValue } from '../../shared/contract/filter/filter';
+import { lookUpPath } from '../../shared/contract/filter/metadata-path';
+import type { SearchEffort } from '../../shared/contract/shard/shard-read';
+import { METRICS, type Metric, scoreOf } from '../../shared/contract/vector/metric';
+import { newCollection, plainService } from '../support/shards/plain-service';
+import { graphFactories, openMemoryStore, ShardNode } from '../support/shards/shard-node';
+import { byExamples, fused, like, nearest } from '../support/stories/search-forms';
+import { runSeed, seededRandom } from '../support/values/random';
+
+/**
+ * Hits that differ by their vectors or by a value, against the same choice made plainly of the whole list; of an index
+ * and of a plain scan, over any number of shards the same.
+ */
+
+const DIM = 4;
+const ITEMS = 300;
+const EXACT: SearchEffort = { type: 'exact' };
+const WORDS = ['red', 'green', 'apple', 'pear', 'stone', 'river'];
+const seed = runSeed('diversity');
+
+let nodes: ShardNode[] = [];
+
+afterEach(async () => {
+  for (const node of nodes) await node.destroy();
+  nodes = [];
+});
+
+class Story {
+  readonly random: () => number;
+  readonly vectors = new Map<string, Float32Array>();
+
+  private constructor(
+    round: number,
+    readonly metric: Metric,
+    readonly service: RunningService,
+  ) {
+    this.random = seededRandom(seed + round);
+  }
+
+  static async begin(round: number, metric: Metric, shards: number, isPlain: boolean): Promise<Story> {
+    const node = isPlain
+      ? undefined
+      : await new ShardNode({ factories: graphFactories('int8'), openStore: openMemoryStore }).start();
+    if (node !== undefined) nodes.push(node);
+    const { service } = await plainService(node && { shardClient: node.client });
+    await service.collections.create(newCollection('c', { dim: DIM, metric, shards }));
+    const story = new Story(round, metric, service);
+    await service.vectors.upsert(
+      'c',
+      Array.from({ length: ITEMS }, (_, i) => story.item(i)),
+    );
+    return story;
+  }
+
+  below(bound: number): number {
+    return Math.floor(this.random() * bound);
+  }
+
+  pick<T>(values: readonly T[]): T {
+    return values[this.below(values.length)];
+  }
+
+  vector(): Float32Array {
+    const fine = this.below(2) === 0;
+    return Float32Array.from({ length: DIM }, () => (fine ? this.random() - 0.5 : this.below(3) - 1));
+  }
+
+  text(): string {
+    return Array.from({ length: 1 + this.below(3) }, () => this.pick(WORDS)).join(' ');
+  }
+
+  /** Most items have one value; others have few, several, none, or what is no value. */
+  value(): JsonValue | undefined {
+    return this.pick<() => JsonValue | undefined>([
+      () => 'most',
+      () => 'most',
+      () => 'most',
+      () => this.below(30),
+      () => String(this.below(4)),
+      () => [this.below(6), 'most', null],
+      () => [this.below(40), String(this.below(40))],
+      () => ({ d: 1 }),
+      () => undefined,
+    ])();
+  }
+
+  item(i: number): VectorInput {
+    const vector = this.vector();
+    this.vectors.set(`i-${i}`, vector);
+    const value = this.value();
+    const metadata = JSON.stringify({ n: i % 3, ...(value !== undefined && { by: { v: value } }) });
+    return { externalId: `i-${i}`, source: { vector }, metadata, text: this.text() };
+  }
+
+  async hits(request: SearchRequest): Promise<ScoredHit[]> {
+    return (await this.service.search.search('c', request)).hits;
+  }
+}
+
+/** Each time the one with the greatest score, from all that are left. */
+function chosenPlainly(story: Story, list: ScoredHit[], lambda: number, isCosine: boolean, count: number): unknown[] {
+  const scores = list.map(({ score }) => score);
+  const [least, most] = [Math.min(...scores), Math.max(...scores)];
+  const relevance = (score: number): number =>
+    isCosine ? score : least === most ? 1 : (score / 2 - least / 2) / (most / 2 - least / 2);
+  const vectorOf = ({ externalId }: ScoredHit): Float32Array => story.vectors.get(externalId)!;
+  const chosen: { hit: ScoredHit; score: number }[] = [];
+  while (chosen.length < Math.min(count, list.length)) {
+    const left = list.filter((one) => chosen.every(({ hit }) => hit !== one));
+    const scored = left.map((hit) => {
+      const alike =
+        chosen.length === 0 ? 0 : Math.max(...chosen.map((one) => scoreOf('cosine', vectorOf(one.hit), vectorOf(hit))));
+      return { hit, score: lambda * relevance(hit.score) - (1 - lambda) * alike };
+    });
+    chosen.push(scored.reduce((best, one) => (one.score > best.score ? one : best)));
+  }
+  return chosen.map(({ hit, score }) => ({
+    ...hit,
+    choice: { firstRank: list.indexOf(hit) + 1, score },
+  }));
+}
+
+function takenPlainly(list: ScoredHit[], atMost: number): ScoredHit[] {
+  const taken: ScoredHit[] = [];
+  const counts = new Map<unknown, number>();
+  for (const hit of list) {
+    const value = lookUpPath(JSON.parse(hit.metadata) as JsonObject, 'by.v');
+    const keys = [...new Set([value].flat().filter((one) => ['string', 'number', 'boolean'].includes(typeof one)))];
+    if (keys.some((key) => (counts.get(key) ?? 0) >= atMost)) continue;
+    for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
+    taken.push(hit);
+  }
+  return taken;
+}
+
+/** Searches of all forms, with what their pages are made of. */
+function searchOf(story: Story, i: number): { isFused: boolean; request: (page: object) => SearchRequest } {
+  const filter: Filter | null = story.below(3) === 0 ? { type: 'in', path: 'n', values: [1, 2] } : null;
+  const given = { filter, effort: EXACT };
+  const [source, queryText, id] = [{ vector: story.vector() }, story.text(), `i-${story.below(ITEMS)}`];
+  const negatives = [{ vector: story.vector() }];
+  const strategy = story.pick(['average', 'best_score'] as const);
+  const explain = true;
+  switch (i % 4) {
+    case 0:
+      return { isFused: true, request: (page) => fused({ queryText, ...source, ...given, ...page }) };
+    case 1:
+      return { isFused: false, request: (page) => explained(like(id, { ...given, ...page })) };
+    case 2:
+      return {
+        isFused: false,
+        request: (page) =>
+          explained(
+            byExamples({ positives: [{ externalId: id }, source], negatives, strategy }, { ...given, ...page }),
+          ),
+      };
+    default:
+      return { isFused: false, request: (page) => explained(nearest({ source, ...given, ...page })) };
+  }
+
+  function explained(request: SearchRequest): SearchRequest {
+    return { ...request, output: { ...request.output, explain } };
+  }
+}
+
+async function asked(story: Story): Promise<unknown[]> {
+  const told: unknown[] = [];
+  for (let i = 0; i < 32; i += 1) {
+    const { isFused, request } = searchOf(story, i);
+    const withExplained = (page: object): SearchRequest => {
+      const made = request(page);
+      return isFused ? { ...made, output: { ...made.output, explain: true } } : made;
+    };
+    const [k, offset] = [1 + story.below(12), story.pick([0, 0, 3, 20])];
+    const candidates = story.pick([32, 60, 1000]);
+    const lambda = story.pick([0, 0.3, 0.7, 1]);
+    const byVectors: Diversity = { type: 'mmr', lambda, candidates };
+    const found = await story.hits(withExplained({ k, offset, diversity: byVectors }));
+    const list = await story.hits(withExplained({ k: candidates }));
+    const isCosine = story.metric === 'cosine' && !isFused;
+    const expected = chosenPlainly(story, list, lambda, isCosine, offset + k);
+    expect(found).toEqual(expected.slice(offset));
+    const atMost = story.pick([1, 2, 5]);
+    const byValue: Diversity = { type: 'field', path: 'by.v', atMost };
+    const differing = await story.hits(request({ k, offset, diversity: byValue }));
+    const whole: ScoredHit[] = [];
+    for (const places of isFused ? [40, 200, 1_000] : [ITEMS])
+      for (const hit of await story.hits(request({ k: places })))
+        if (whole.every(({ externalId }) => externalId !== hit.externalId)) whole.push(hit);
+    expect(differing).toEqual(takenPlainly(whole, atMost).slice(offset, offset + k));
+    told.push(found, differing);
+  }
+  return told;
+}
+
+test.each(METRICS.flatMap((metric) => [true, false].map((isPlain) => ({ metric, isPlain }))))(
+  'hits differ alike over 1, 2 and 5 shards ($metric, plain: $isPlain)',
+  async ({ metric, isPlain }) => {
+    const answers: unknown[][] = [];
+    for (const shards of [1, 2, 5]) answers.push(await asked(await Story.begin(3, metric, shards, isPlain)));
+    expect(answers[1]).toEqual(answers[0]);
+    expect(answers[2]).toEqual(answers[0]);
+    expect(JSON.stringify(answers[0]).length).toBeGreaterThan(5_000);
+  },
+);
