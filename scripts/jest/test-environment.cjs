@@ -6,12 +6,26 @@ const kept = /** @type {Map<string, { code: string, parameters: string, data: Bu
 /** Deprecated for scripts, which have another way since; a function has only this. */
 const KEEPING = { produceCachedData: true };
 const { compileFunction } = vm;
+/** Where Jest keeps what `jest.setTimeout` was told (test/support/time-limit.js). */
+const LIMIT_OF_ALL = Symbol.for('TEST_TIMEOUT_SYMBOL');
 
 /**
  * Jest's environment for Node. Jest gives each test file modules of its own, and compiles them each time, its own
  * parts and packages too: a quarter of what a small test file takes. Here a worker compiles a module once.
  */
-module.exports = TestEnvironment;
+module.exports = class extends TestEnvironment {
+  /**
+   * A limit of its own is longer than what every test has, never shorter: how long a test takes is the machine's, and
+   * what else it does.
+   *
+   * @param {{ name: string; timeout?: number }} event
+   */
+  handleTestEvent({ name, timeout }) {
+    const least = Number(this.global[LIMIT_OF_ALL]);
+    if ((name === 'add_test' || name === 'add_hook') && timeout !== undefined && timeout < least)
+      throw new Error(`a limit of ${timeout} ms is shorter than that of all such tests, ${least} ms: leave it out`);
+  }
+};
 
 vm.compileFunction = (code, params = [], options = {}) => {
   const { filename } = options;

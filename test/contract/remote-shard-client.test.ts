@@ -14,7 +14,7 @@ import { systemClock } from '../../shared/base/time/clock';
 import { eventually } from '../support/eventually';
 import { isDated, operationsToBytes } from '../../shared/contract/writes/operation-codec';
 import { LocalNodeShards } from '../support/cluster/local-node-shards';
-import { clientTo, RpcNode, within } from '../support/cluster/rpc-node';
+import { clientTo, inTime, RpcNode } from '../support/cluster/rpc-node';
 import { SettableRoutes } from '../support/cluster/settable-routes';
 import { ShardNode, openMemoryStore, plainFactories } from '../support/shards/shard-node';
 import { type ClientUnderTest, describeShardClient } from './shard-client.contract';
@@ -203,21 +203,21 @@ test('an encoded write is sent as it is; its memory is free unless it was sent a
       text: undefined,
     })),
   );
-  const first = await client.writeEncoded(id, bytes, within(30_000));
+  const first = await client.writeEncoded(id, bytes, inTime());
   expect(first).toMatchObject({ result: { outcomes: ['inserted', 'inserted'] }, isShared: false });
   expect(first.bytes).toBe(bytes);
   expect(isDated(bytes)).toBe(true);
   // The node has another epoch by now, of which the client hears when it is refused.
   shards.epoch = 2;
-  const again = client.writeEncoded(id, bytes, within(30_000));
+  const again = client.writeEncoded(id, bytes, inTime());
   await eventually('the write came', async () => server.frames.received >= 2);
   routes.set({ node: 'node', address: server.address, epoch: 2 });
   expect(await again).toMatchObject({ result: { outcomes: ['updated', 'updated'] }, isShared: true });
   // Changes get times where every node knows what that means.
   routes.set({ node: 'node', address: server.address, epoch: 2, lacking: ['updated-filter'] });
-  await client.writeEncoded(id, bytes, within(30_000));
+  await client.writeEncoded(id, bytes, inTime());
   expect(isDated(bytes)).toBe(false);
-  const fetched = await client.read(id, 'fetch', { externalIds: ['a', 'b'], vectors: true }, within(30_000));
+  const fetched = await client.read(id, 'fetch', { externalIds: ['a', 'b'], vectors: true }, inTime());
   expect(fetched.map((item) => [...item!.vector!])).toEqual([
     [0, 2],
     [1, 2],

@@ -1,29 +1,35 @@
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ShardSpec, UpsertOperation } from '../../shared/contract/shard/shard-client';
+import { SLICE_MS } from '../../shared/base/time/work-slices';
 import { defaultAnalyser } from '../../shared/base/text/analyser';
 import { eventually } from '../support/eventually';
 import { LoopWatch } from '../support/threads/loop-watch';
 import { seededRandom } from '../support/values/random';
+import { sliceAfter } from '../support/values/stepping-clock';
 import { NO_HURRY, ShardNode, nativeFactories, openRocksStore } from '../support/shards/shard-node';
 
 /** Writes whose analysis takes seconds: they hold up nobody, and nobody sees an item in part. */
 
 const SPEC: ShardSpec = { collectionUid: 'large', shard: 0, dim: 2, metric: 'ip' };
-/**
- * Late beyond doubt: a slice is some milliseconds, a large write takes seconds, and the processors may have much else
- * to do.
- */
-const LATE_MS = 1_500;
+/** Steps of work in a slice: time goes on by them, so that it is the same on every machine. */
+const STEPS = 8;
+/** Between two rounds of the event loop, in that time: a slice, and what else comes to its turn. */
+const LATE_MS = 4 * SLICE_MS;
 
 let node: ShardNode;
+let stopSlicing: () => void;
 
 beforeEach(async () => {
+  stopSlicing = sliceAfter(STEPS);
   node = await new ShardNode({ factories: nativeFactories, openStore: openRocksStore, fieldsMax: 3_000 }).start();
   await node.client.make(SPEC);
 });
 
-afterEach(() => node.destroy());
+afterEach(async () => {
+  stopSlicing();
+  await node.destroy();
+});
 
 /** Words that are hardly ever met twice, so that each is new to the index. */
 function newWords(seed: number, units: number): string {

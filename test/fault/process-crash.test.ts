@@ -116,5 +116,5 @@ test(
       await server.destroy();
     }
   },
-  300_000 + CYCLES * 20_000,
+  900_000 + CYCLES * 20_000,
 );

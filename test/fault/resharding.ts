@@ -12,8 +12,6 @@ const CANCELLED_AFTER_MAX_MS = 3_000;
 const GAP_MAX_MS = 1_500;
 const CHECK_EVERY_MS = 200;
 const LOOK_TIMEOUT_MS = 5_000;
-/** A new controller, an election, and what was tried in vain before: some attempts are half a minute apart. */
-const SETTLE_DEADLINE_MS = 120_000;
 
 /** What `GET /v1/cluster` says of a reshard, as far as this looks at it. */
 interface ReshardSeen {
@@ -73,7 +71,7 @@ export class Resharding {
       last = found ?? last;
       return isOver(found);
     };
-    await eventually('no reshard is under way', isSettled, SETTLE_DEADLINE_MS).catch((error: Error) => {
+    await eventually('no reshard is under way', isSettled).catch((error: Error) => {
       throw new Error(`${error.message}: ${JSON.stringify(last)}`);
     });
     for (const { state, error } of last) if (state !== 'retiring') throw new Error(`a reshard is ${state}: ${error}`);

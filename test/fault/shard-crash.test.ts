@@ -146,5 +146,5 @@ test(
       rmSync(folder, { recursive: true, force: true });
     }
   },
-  300_000 + CYCLES * 10_000,
+  900_000 + CYCLES * 10_000,
 );

@@ -12,7 +12,6 @@ const PAUSE_MS = 15;
 /** After an operation that failed or broke off, before the next: a service that is down is not asked without rest. */
 const FAILED_PAUSE_MS = 100;
 const BATCH_MAX = 8;
-const SETTLE_DEADLINE_MS = 60_000;
 /** Longer than any run, so that nothing expires in it. */
 const EXPIRES_AFTER_MS = 24 * 3_600_000;
 /** Items that everybody wants at once, and how many clients write and read them without a pause. */
@@ -105,10 +104,8 @@ export class Workload {
    */
   async settle(): Promise<void> {
     for (const coordinator of this.options.coordinators()) {
-      await eventually(
-        `${coordinator} answers every read`,
-        async () => (await this.readAll(coordinator, false)).every(({ outcome }) => outcome === 'ok'),
-        SETTLE_DEADLINE_MS,
+      await eventually(`${coordinator} answers every read`, async () =>
+        (await this.readAll(coordinator, false)).every(({ outcome }) => outcome === 'ok'),
       );
     }
     for (const coordinator of this.options.coordinators()) await this.readAll(coordinator, true);

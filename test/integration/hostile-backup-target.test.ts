@@ -39,8 +39,6 @@ const call: AdminCall = (method, path, body) => service.data(method, path, body)
  */
 let HOSTILE = '';
 let made = 0;
-/** A restore that can't succeed is over by then. */
-const PATIENCE_MS = 20_000;
 let good: any;
 
 const listed = async (): Promise<any[]> => (await call('GET', '/v1/admin/backups')).backups;
@@ -63,7 +61,7 @@ async function endOf(body: object): Promise<{ state: string; error: string | nul
     last = await call('GET', `/v1/admin/restores/${begun.data.id}`);
     return last.state === 'done' || last.state === 'failed';
   };
-  await eventually(`restore ${begun.data.id} is over`, isOver, PATIENCE_MS);
+  await eventually(`restore ${begun.data.id} is over`, isOver);
   for (const { name } of last.state === 'done' ? last.collections : []) await call('DELETE', `/v1/collections/${name}`);
   return last;
 }

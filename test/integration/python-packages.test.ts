@@ -29,26 +29,18 @@ const able = PYTHON_PACKAGES.filter((one) => reasonToSkip(one) === null);
 function story(pythonPackage: PythonPackage, server: EmbeddedProcess): void {
   const reason = reasonToSkip(pythonPackage);
   const whereAble = reason === null ? test : test.skip;
-  whereAble(
-    `its tests pass${reason === null ? '' : ` (skipped: ${reason})`}`,
-    () => {
-      const environment = { QUIVER_URL: server.baseUrl, QUIVER_API_KEY: server.apiKey };
-      const { status, output } = runPython(pythonPackage, PYTEST, { environment, timeoutMs: TESTS_MS });
-      expect(status === 0 ? '' : output).toBe('');
-      expect(output).toMatch(/\d+ passed/);
-    },
-    TESTS_MS,
-  );
+  whereAble(`its tests pass${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
+    const environment = { QUIVER_URL: server.baseUrl, QUIVER_API_KEY: server.apiKey };
+    const { status, output } = runPython(pythonPackage, PYTEST, { environment, timeoutMs: TESTS_MS });
+    expect(status === 0 ? '' : output).toBe('');
+    expect(output).toMatch(/\d+ passed/);
+  });
   for (const [name, module, words] of reason === null ? CHECKS : []) {
     const whereInstalled = missingModules([module])?.length === 0 ? test : test.skip;
-    whereInstalled(
-      name,
-      () => {
-        const { status, output } = runPython(pythonPackage, words, { timeoutMs: CHECK_MS });
-        expect(status === 0 ? '' : output).toBe('');
-      },
-      CHECK_MS,
-    );
+    whereInstalled(name, () => {
+      const { status, output } = runPython(pythonPackage, words, { timeoutMs: CHECK_MS });
+      expect(status === 0 ? '' : output).toBe('');
+    });
   }
 }
 

@@ -25,7 +25,7 @@ import { dealerTo, startReadThreads } from '../../node/hosting/threads/read-thre
 import type { NodeOperation } from '../../node/hosting/services/operation-observer';
 import { CertificateAuthority } from '../support/cluster/certificate-authority';
 import { eventually } from '../support/eventually';
-import { clientTo, PLAIN, SHARD, within } from '../support/cluster/rpc-node';
+import { clientTo, inTime, PLAIN, SHARD, within } from '../support/cluster/rpc-node';
 import { ScriptedNodeShards } from '../support/cluster/scripted-node-shards';
 
 /**
@@ -126,7 +126,7 @@ function framed(type: number, content: string | Buffer): Buffer {
 async function reachThread({ client: from }: ReturnType<typeof client>): Promise<void> {
   await eventually('a thread answers', async () => {
     const before = node.onThreads.length;
-    await from.read(SHARD, 'search', SEARCH, within(10_000));
+    await from.read(SHARD, 'search', SEARCH, inTime());
     await node.threads.flush();
     return node.onThreads.length > before;
   });
@@ -145,11 +145,11 @@ test('searches come over connections to threads, which are dealt evenly, and eve
   for (const coordinator of coordinators) await reachThread(coordinator);
   expect(node.threads.connections).toEqual([2, 2]);
   const mainBefore = node.onMain.length;
-  expect((await coordinators[0].client.read(SHARD, 'search', SEARCH, within(10_000))).hits).toEqual([
+  expect((await coordinators[0].client.read(SHARD, 'search', SEARCH, inTime())).hits).toEqual([
     { externalId: 'a', score: 1, metadata: '{}' },
   ]);
-  expect(await coordinators[0].client.read(SHARD, 'count', null, within(10_000))).toBe(0);
-  await coordinators[0].client.write(SHARD, [{ type: 'delete', externalId: 'a' }], within(10_000));
+  expect(await coordinators[0].client.read(SHARD, 'count', null, inTime())).toBe(0);
+  await coordinators[0].client.write(SHARD, [{ type: 'delete', externalId: 'a' }], inTime());
   expect(node.onMain.slice(mainBefore)).toEqual(['count', 'write']);
   coordinators[0].client.close();
   await eventually('its connection is gone', () => node.threads.connections.reduce((sum, count) => sum + count) === 3);
@@ -166,11 +166,11 @@ test('long answers and errors come over frames as they are', async () => {
     metadata: `{"text":"${'é'.repeat(20)}"}`,
   }));
   node.shards.hits = () => hits;
-  expect((await one.client.read(SHARD, 'search', { ...SEARCH, k: 30_001 }, within(60_000))).hits).toEqual(hits);
+  expect((await one.client.read(SHARD, 'search', { ...SEARCH, k: 30_001 }, inTime())).hits).toEqual(hits);
   node.shards.before = async () => {
     throw new QuiverError('storage_failed', 'the disk is full');
   };
-  await expect(one.client.read(SHARD, 'search', SEARCH, within(10_000))).rejects.toMatchObject({
+  await expect(one.client.read(SHARD, 'search', SEARCH, inTime())).rejects.toMatchObject({
     kind: 'storage_failed',
     message: 'the disk is full',
   });
@@ -240,7 +240,7 @@ describe('of connections that carry frames', () => {
     expect(typeOf(await heardBy(hello(), framed(FRAME_TYPES.message, '')))).toBe(FRAME_TYPES.greeting);
     expect(typeOf(await heardBy(hello(), hello(), hello()))).toBe(FRAME_TYPES.greeting);
     expect(node.shards.reads).toBe(reads);
-    expect(await one.client.read(SHARD, 'search', SEARCH, within(10_000))).toEqual({ hits: [], vectorCount: 0 });
+    expect(await one.client.read(SHARD, 'search', SEARCH, inTime())).toEqual({ hits: [], vectorCount: 0 });
     expect(one.ended).toEqual([]);
   });
 });
@@ -306,7 +306,7 @@ test('what was asked over a connection that fell silent is answered over another
   await reachThread(made);
   const onMain = node.onMain.length;
   isSilent = true;
-  const reads = Array.from({ length: 3 }, () => made.client.read(SHARD, 'search', SEARCH, within(60_000)));
+  const reads = Array.from({ length: 3 }, () => made.client.read(SHARD, 'search', SEARCH, inTime()));
   expect(await Promise.all(reads)).toEqual(Array.from(reads, () => ({ hits: [], vectorCount: 0 })));
   expect(node.onMain.slice(onMain).filter((kind) => kind === 'search').length).toBeGreaterThanOrEqual(reads.length);
   isSilent = false;
@@ -375,7 +375,7 @@ test('with TLS the connections to threads are as secured as any, and go on with 
 test('a caller that does not prove the secret is refused by threads, too', async () => {
   node = await start();
   const { client: stranger } = client({ ...PLAIN, secret: 'another secret' });
-  await expect(stranger.read(SHARD, 'search', SEARCH, within(10_000))).rejects.toMatchObject({ kind: 'internal' });
+  await expect(stranger.read(SHARD, 'search', SEARCH, inTime())).rejects.toMatchObject({ kind: 'internal' });
   expect(node.shards.reads).toBe(0);
 });
 
@@ -390,7 +390,7 @@ test('a thread that ends breaks only what was under way on its connections, whic
   node.shards.before = () => held;
   const before = node.shards.reads;
   const reads = [one, other].flatMap(({ client: from }) =>
-    Array.from({ length: 5 }, () => from.read(SHARD, 'search', SEARCH, within(60_000))),
+    Array.from({ length: 5 }, () => from.read(SHARD, 'search', SEARCH, inTime())),
   );
   await eventually('all have begun', () => node.shards.reads === before + 10);
   const { threads } = node.threads as unknown as { threads: { worker: { terminate(): Promise<number> } }[] };
@@ -402,7 +402,7 @@ test('a thread that ends breaks only what was under way on its connections, whic
   expect(node.log).toEqual(['a thread that answers reads has ended; it is replaced']);
   expect([...one.ended, ...other.ended]).toEqual([]);
   await eventually('it is replaced, and its coordinator is back', async () => {
-    await Promise.all([one, other].map(({ client: from }) => from.read(SHARD, 'search', SEARCH, within(10_000))));
+    await Promise.all([one, other].map(({ client: from }) => from.read(SHARD, 'search', SEARCH, inTime())));
     return node.threads.connections.reduce((sum, count) => sum + count) === 2 && node.threads.ids.every((id) => id > 0);
   });
 });
@@ -442,7 +442,7 @@ describe('a connection over which nobody proves to be a member is cut in time, a
       closed(open('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')),
       closed(stranger),
     ]);
-    await member.read(SHARD, 'count', null, within(10_000));
+    await member.read(SHARD, 'count', null, inTime());
     expect(ended).toHaveLength(endedBefore);
   });
 
@@ -458,7 +458,7 @@ describe('a connection over which nobody proves to be a member is cut in time, a
       const { client: member, ended } = await provenClient(credentials);
       const endedBefore = ended.length;
       await Promise.all([closed(open()), closed(open('\x16\x03\x01'))]);
-      await member.read(SHARD, 'count', null, within(10_000));
+      await member.read(SHARD, 'count', null, inTime());
       expect(ended).toHaveLength(endedBefore);
     } finally {
       authority.destroy();

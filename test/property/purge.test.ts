@@ -112,7 +112,6 @@ test.each([...METADATA_STORAGES.map((metadata) => [metadata, 'memory'] as const)
       await node.destroy();
     }
   },
-  60_000,
 );
 
 test('a purge waits for what is kept until it is shipped, and then nothing of it is in any file', async () => {

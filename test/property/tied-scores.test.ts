@@ -36,8 +36,6 @@ afterEach(async () => {
   nodes = [];
 });
 
-/** Building graphs of 20,000 rows takes as long as other tests leave the processors. */
-const BUILT_MS = 180_000;
 
 class Items {
   readonly random: () => number;
@@ -104,14 +102,10 @@ class Items {
   /** Resolves when most rows are in graphs or cells. To measure these takes longer, and nothing depends on it. */
   async built(): Promise<void> {
     await this.service.collections.optimize('c');
-    await eventually(
-      'rows in graphs or cells',
-      async () => {
-        const { indexedRows, rows } = (await this.service.collections.stats('c')).index;
-        return indexedRows > rows / 2;
-      },
-      BUILT_MS,
-    );
+    await eventually('rows in graphs or cells', async () => {
+      const { indexedRows, rows } = (await this.service.collections.stats('c')).index;
+      return indexedRows > rows / 2;
+    });
   }
 }
 
@@ -166,43 +160,39 @@ describe.each(QUANTIZATIONS)('equal vectors, %s', (quantization) => {
   test.each([
     ['a graph', graphFactories(quantization)],
     ['segments on the disk', quantizedDiskFactories(quantization)],
-  ] as const)(
-    '%s: pages give each once, in the order of ids, while items come and go',
-    async (_name, factories) => {
-      for (const shards of quantization === 'int8' ? [1, 2, 5] : [1]) {
-        const items = await Items.make(shards, factories, { shards, openStore: openRocksStore });
-        const ids = items.ids(1_000);
-        await items.put(ids.map((id, i) => at(id, [1, 1, 1, 1], { even: i % 2 === 0 })));
-        // Some are nearer, most are farther.
-        await items.put(
-          Array.from({ length: 600 }, (_, i) =>
-            at(`other${i}`, [1, 1, 1, i < 12 ? 2 + i / 12 : -i / 600], { even: i % 2 === 0 }),
-          ),
-        );
-        const check = async (what: string): Promise<void> => {
-          const equal = inCodeUnits(items.stored.keys()).filter((id) => !id.startsWith('other'));
-          const even = equal.filter((id) => (JSON.parse(items.stored.get(id)!.metadata!) as { even: boolean }).even);
-          for (const effort of EFFORTS) {
-            expect({ what, effort, ids: await tiedOf(items, effort) }).toEqual({ what, effort, ids: equal });
-            expect({
-              what,
-              effort,
-              ids: await tiedOf(items, effort, { type: 'equals', path: 'even', value: true }),
-            }).toEqual({ what, effort, ids: even });
-          }
-        };
-        await check('rows that wait');
-        await items.built();
-        await check('rows in place');
-        await items.remove(inCodeUnits(ids).filter((_, i) => i % 3 === 0));
-        await items.put(ids.slice(0, 100).map((id) => at(id, [1, 1, 1, 1], { even: true })));
-        await check('after deletes and further puts');
-        await items.restart();
-        await check('after a restart');
-      }
-    },
-    120_000,
-  );
+  ] as const)('%s: pages give each once, in the order of ids, while items come and go', async (_name, factories) => {
+    for (const shards of quantization === 'int8' ? [1, 2, 5] : [1]) {
+      const items = await Items.make(shards, factories, { shards, openStore: openRocksStore });
+      const ids = items.ids(1_000);
+      await items.put(ids.map((id, i) => at(id, [1, 1, 1, 1], { even: i % 2 === 0 })));
+      // Some are nearer, most are farther.
+      await items.put(
+        Array.from({ length: 600 }, (_, i) =>
+          at(`other${i}`, [1, 1, 1, i < 12 ? 2 + i / 12 : -i / 600], { even: i % 2 === 0 }),
+        ),
+      );
+      const check = async (what: string): Promise<void> => {
+        const equal = inCodeUnits(items.stored.keys()).filter((id) => !id.startsWith('other'));
+        const even = equal.filter((id) => (JSON.parse(items.stored.get(id)!.metadata!) as { even: boolean }).even);
+        for (const effort of EFFORTS) {
+          expect({ what, effort, ids: await tiedOf(items, effort) }).toEqual({ what, effort, ids: equal });
+          expect({
+            what,
+            effort,
+            ids: await tiedOf(items, effort, { type: 'equals', path: 'even', value: true }),
+          }).toEqual({ what, effort, ids: even });
+        }
+      };
+      await check('rows that wait');
+      await items.built();
+      await check('rows in place');
+      await items.remove(inCodeUnits(ids).filter((_, i) => i % 3 === 0));
+      await items.put(ids.slice(0, 100).map((id) => at(id, [1, 1, 1, 1], { even: true })));
+      await check('after deletes and further puts');
+      await items.restart();
+      await check('after a restart');
+    }
+  });
 });
 
 test('pages over 20,000 equal vectors give each once, in the order of ids', async () => {

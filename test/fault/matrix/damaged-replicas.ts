@@ -2,12 +2,11 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { collectionFromEntry, COLLECTIONS_PREFIX } from '../../../coordinator/service/collections/collection-record';
 import { API_KEY, ClusterProcesses } from '../../support/processes/cluster-processes';
-import { eventually } from '../../support/eventually';
 import type { Cell } from './cell';
 import type { NodeFileRow } from './cluster-expectations';
 import { CollectionModel, type Seen } from './collection-model';
 import { damage, damageOf, filesLike, type Form } from './damage';
-import { callOf, inTurns, outcomeOf } from './service-calls';
+import { callOf, inTurns, outcomeOf, pause } from './service-calls';
 
 const ITEMS = 40;
 /** One of each damage. */
@@ -17,6 +16,7 @@ const MADE_ANEW = /rebuilt|opened again|made anew/;
 const SETTLED_DEADLINE_MS = 300_000;
 /** Within which a shard has another primary after a stop. */
 const LEAD_DEADLINE_MS = 60_000;
+const CHECK_MS = 200;
 
 interface Part {
   row: NodeFileRow;
@@ -126,14 +126,11 @@ export class DamagedReplicas {
   private async read({ model }: Part): Promise<Seen> {
     const call = callOf({ baseUrl: this.cluster.baseUrl(0), apiKey: API_KEY });
     let seen: Seen = { refused: [], wrong: [] };
-    await eventually(
-      `${model.name} has a primary`,
-      async () => {
-        seen = await model.read(call);
-        return seen.refused.length === 0 || seen.wrong.length > 0;
-      },
-      LEAD_DEADLINE_MS,
-    ).catch(() => undefined);
+    // A loss that is refused stays refused.
+    for (const end = performance.now() + LEAD_DEADLINE_MS; performance.now() < end; await pause(CHECK_MS)) {
+      seen = await model.read(call);
+      if (seen.refused.length === 0 || seen.wrong.length > 0) break;
+    }
     return seen;
   }
 

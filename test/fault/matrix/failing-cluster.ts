@@ -171,7 +171,7 @@ export class FailingCluster {
       for (const one of led) {
         let refusal: string | null = null;
         const isLoaded = async (): Promise<boolean> => (refusal = await one.load(call, ITEMS)) === null;
-        await eventually(`${one.name} is loaded`, isLoaded, RECOVERY_DEADLINE_MS).catch((error: Error) => {
+        await eventually(`${one.name} is loaded`, isLoaded).catch((error: Error) => {
           throw new Error(`${error.message}: ${refusal}`);
         });
       }

@@ -18,8 +18,6 @@ import { eventually } from '../eventually';
 import { type PlainEmbedding, plainService } from '../shards/plain-service';
 import { openRocksStore, plainFactories, ShardNode } from '../shards/shard-node';
 
-/** A driver waits up to two seconds before it tries again what failed; the rest is room for a busy machine. */
-const OVER_WITHIN_MS = 120_000;
 const NOBODY: BackupObserver = { ended: () => undefined, unreadable: () => undefined, newest: () => undefined };
 
 /** Whoever drives reshards and restores. */
@@ -105,10 +103,8 @@ export async function restoredBy(
 
 export async function restoreEnded(backups: RunningService['backups'], id: string): Promise<RestoreView> {
   let last: RestoreView | null = null;
-  await eventually(
-    'the restore is over',
-    async () => ['done', 'failed'].includes((last = await backups.restoreState(id)).state),
-    OVER_WITHIN_MS,
+  await eventually('the restore is over', async () =>
+    ['done', 'failed'].includes((last = await backups.restoreState(id)).state),
   );
   return last!;
 }

@@ -16,6 +16,10 @@ import { SettableRoutes } from './settable-routes';
 export const SECRET = 'a secret of the cluster';
 export const PLAIN: ClusterCredentials = { secret: SECRET, tls: null };
 export const SHARD = { collectionUid: 'uid', shard: 0 };
+/** Below what a test may take, so that a call that is not answered is what fails. */
+const CALL_MS = 240_000;
+/** Beyond what any test may take: what ends such a call is not its deadline. */
+export const BEYOND_MS = 3_600_000;
 
 /** Frames by direction, counted at the node. */
 export interface FrameCounts {
@@ -124,9 +128,13 @@ export function clientTo(address: string, options: { credentials?: ClusterCreden
   return { client, routes, ended };
 }
 
+/** Of a call that is to fail by its deadline. */
 export function within(milliseconds: number): { deadlineMs: number } {
   return { deadlineMs: performance.now() + milliseconds };
 }
+
+/** Of a call that is to be answered, or to fail by something else: however long that takes. */
+export const inTime = (): { deadlineMs: number } => within(CALL_MS);
 
 /** What opens one stream of a method for a raw client that dials `address`, after a handshake. */
 export async function provenMetadata(client: Client, address: string, path: string): Promise<Metadata> {

@@ -28,16 +28,14 @@ import { ApiClient } from '../targets/api-client';
 import { buildDiskShim, DiskUnderTest } from '../machines/disk-under-test';
 import type { Envelope } from './embedded-process';
 import { EtcdCluster, EtcdProcess } from './etcd-process';
-import { eventually } from '../eventually';
+import { eventually, PATIENCE_MS } from '../eventually';
 import { freePorts } from '../servers/free-ports';
-import { MemberProcess, READY_DEADLINE_MS, type Release } from './member-process';
+import { MemberProcess, type Release } from './member-process';
 import { differencesOf, replicaDigests } from '../shards/replica-digests';
 import { TcpProxy } from '../servers/tcp-proxy';
 
 /** Longer than a coordinator takes to give an answer up: a call that hangs is told as such, and not as a slow test. */
-const CALL_DEADLINE_MS = 90_000;
-/** The end of a session, a promotion and the opening of a shard take seconds; the rest is room for a busy machine. */
-const LEAD_DEADLINE_MS = 90_000;
+const CALL_DEADLINE_MS = PATIENCE_MS;
 /** For a fault that may have to be begun some times. */
 const SPARED_DEADLINE_MS = 240_000;
 /** For what is only told: whoever is asked may be the one that hangs. */
@@ -234,14 +232,10 @@ export class ClusterProcesses {
    * at first.
    */
   async makeCollection(name: string, coordinator = 0): Promise<void> {
-    await eventually(
-      `the collection ${name} is made`,
-      async () => {
-        const { status, error } = await this.call('POST', '/v1/collections', { name, dim: 2 }, coordinator);
-        return status === 'success' || error?.code === 409;
-      },
-      READY_DEADLINE_MS,
-    );
+    await eventually(`the collection ${name} is made`, async () => {
+      const { status, error } = await this.call('POST', '/v1/collections', { name, dim: 2 }, coordinator);
+      return status === 'success' || error?.code === 409;
+    });
   }
 
   /** Resolves when every running process is ready and a member, and one is the controller; asks nothing of the API. */
@@ -250,17 +244,13 @@ export class ClusterProcesses {
     await Promise.all(running.map((member) => member.serves()));
     const store = this.openStore();
     try {
-      await eventually(
-        'every process is a member, and one the controller',
-        async () => {
-          const listed = await Promise.all([NODES_PREFIX, COORDINATORS_PREFIX].map((prefix) => store.list(prefix)));
-          const pids = listed.flatMap(({ entries }) =>
-            entries.map(({ value }) => (JSON.parse(value) as { pid: number }).pid),
-          );
-          return running.every((member) => pids.includes(member.pid)) && (await store.get(CONTROLLER_PATH)) !== null;
-        },
-        READY_DEADLINE_MS,
-      );
+      await eventually('every process is a member, and one the controller', async () => {
+        const listed = await Promise.all([NODES_PREFIX, COORDINATORS_PREFIX].map((prefix) => store.list(prefix)));
+        const pids = listed.flatMap(({ entries }) =>
+          entries.map(({ value }) => (JSON.parse(value) as { pid: number }).pid),
+        );
+        return running.every((member) => pids.includes(member.pid)) && (await store.get(CONTROLLER_PATH)) !== null;
+      });
     } finally {
       await store.close();
     }
@@ -305,7 +295,7 @@ export class ClusterProcesses {
    * that it now is, by the word of every running coordinator: a shard whose replica was just killed may look in order
    * for a second.
    */
-  async settled(deadlineMs = 60_000): Promise<void> {
+  async settled(deadlineMs = PATIENCE_MS): Promise<void> {
     for (const [i, coordinator] of this.coordinators.entries()) {
       if (!coordinator.isRunning) continue;
       let last: unknown;
@@ -455,7 +445,7 @@ export class ClusterProcesses {
         isSpared = await this.isSpared(node);
         return !isSpared;
       };
-      await eventually(`another than ${node.id} leads shard ${shard} of ${collection}`, isDecided, LEAD_DEADLINE_MS);
+      await eventually(`another than ${node.id} leads shard ${shard} of ${collection}`, isDecided);
       if (!isSpared) await fault.end();
       return isSpared;
     };
@@ -520,7 +510,7 @@ export class ClusterProcesses {
       const assignments = await this.assignments().catch(() => null);
       return assignments !== null && assignments.every(({ replicas, inSync }) => inSync.length === replicas.length);
     };
-    return eventually('every replica is in sync', isSo, LEAD_DEADLINE_MS);
+    return eventually('every replica is in sync', isSo);
   }
 
   /** Ends everything in order; answers the exit codes of what was running. */

@@ -7,7 +7,6 @@ import { eventually } from '../eventually';
 import { freePorts } from '../servers/free-ports';
 
 const root = resolve(__dirname, '../../..');
-const READY_DEADLINE_MS = 60_000;
 
 export interface Envelope<Data = any> {
   status: 'success' | 'error';
@@ -102,7 +101,7 @@ export class EmbeddedProcess {
         () => false,
       );
     };
-    await eventually('the process is ready', isReady, READY_DEADLINE_MS).catch((error: Error) => {
+    await eventually('the process is ready', isReady).catch((error: Error) => {
       throw isOver ? error : new Error(`${error.message}: ${this.output}`);
     });
   }

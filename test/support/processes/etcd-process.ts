@@ -7,7 +7,6 @@ import { eventually } from '../eventually';
 import { stopProcess } from './stop-process';
 
 const BINARY = '/usr/bin/etcd';
-const READY_DEADLINE_MS = 60_000;
 /** One member has nobody to wait for: by etcd's own second it would elect itself that much later after each restart. */
 const ALONE = ['--heartbeat-interval', '50', '--election-timeout', '500'];
 /** Memory instead of a disk, where there is some: etcd syncs each write. */
@@ -77,7 +76,7 @@ export class EtcdProcess {
   /** Resolves when it answers: alone, or together with enough others. */
   async start(): Promise<void> {
     await this.spawn();
-    await eventually(`etcd ${this.name} answers`, () => this.answers(), READY_DEADLINE_MS);
+    await eventually(`etcd ${this.name} answers`, () => this.answers());
   }
 
   /** Starts the process without waiting for its answer. */

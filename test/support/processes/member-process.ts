@@ -5,8 +5,6 @@ import { eventually } from '../eventually';
 import { stopProcess } from './stop-process';
 
 const root = resolve(__dirname, '../../..');
-/** Far more than a start takes, for a machine that is slow and has other work. */
-export const READY_DEADLINE_MS = 60_000;
 /** A folder in which the release before this one is set up. */
 export const EARLIER_PROGRAM = process.env.QUIVER_EARLIER_PROGRAM;
 /** Of the output of each process in the story of a failure. */
@@ -110,17 +108,13 @@ export class MemberProcess {
 
   /** Resolves when the process serves: it is ready, but that replicas of it may be out of sync. */
   serves(): Promise<void> {
-    return eventually(
-      `${this.id} serves`,
-      async () => {
-        if (this.child === null) throw new Error(`${this.id} ended: ${this.output}`);
-        return this.readiness().then(
-          ({ status, text }) => status === 200 || text.includes('catching up'),
-          () => false,
-        );
-      },
-      READY_DEADLINE_MS,
-    );
+    return eventually(`${this.id} serves`, async () => {
+      if (this.child === null) throw new Error(`${this.id} ended: ${this.output}`);
+      return this.readiness().then(
+        ({ status, text }) => status === 200 || text.includes('catching up'),
+        () => false,
+      );
+    });
   }
 
   /** What a platform's probe is told. */

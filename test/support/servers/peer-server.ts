@@ -122,7 +122,7 @@ export class PeerServer {
         () => false,
       );
     };
-    await eventually(`${program} is ready`, isReady, READY_DEADLINE_MS);
+    await eventually(`${program} is ready`, isReady);
   }
 }
 

@@ -9,7 +9,6 @@ import { RpcChannels } from '../../../shared/wire/streams/rpc-channels';
 import { eventually } from '../eventually';
 
 const ANSWER_MS = 20_000;
-const SETTLE_MS = 60_000;
 
 /** A replica of a shard and what it holds. */
 export interface HeldReplica {
@@ -51,7 +50,7 @@ export async function replicaDigests(nodes: { id: string; address: string }[], s
     );
   };
   try {
-    await eventually('the replicas of a shard have applied the same', () => look().catch(() => false), SETTLE_MS);
+    await eventually('the replicas of a shard have applied the same', () => look().catch(() => false));
     return held;
   } finally {
     for (const stream of streams) stream.close();

@@ -533,7 +533,7 @@ describe('in a target that was that of this service once', () => {
     ];
     for (const record of [before, next]) await put(backupPath(record.id), record);
     await drive(await elected('next'), async () => DONE, openTarget);
-    await eventually('the other one is over', async () => (await found(backupPath(next.id))) === null, 5_000);
+    await eventually('the other one is over', async () => (await found(backupPath(next.id))) === null);
     expect(await repository.find(next.id)).not.toBeNull();
     expect(await found(backupPath(before.id))).toMatchObject({
       state: 'failed',
@@ -551,10 +551,8 @@ describe('in a target that was that of this service once', () => {
     const record: BackupRecord = { ...old(), state, error };
     await put(backupPath(record.id), record);
     await drive(await elected('next'), async () => DONE, openTarget);
-    await eventually(
-      'it is over',
-      async () => ['failed', undefined].includes((await found<BackupRecord>(backupPath(record.id)))?.state),
-      5_000,
+    await eventually('it is over', async () =>
+      ['failed', undefined].includes((await found<BackupRecord>(backupPath(record.id)))?.state),
     );
     expect((await found<BackupRecord>(backupPath(record.id)))?.error ?? null).toBe(error);
   });
@@ -563,7 +561,7 @@ describe('in a target that was that of this service once', () => {
     const record: BackupRecord = { ...old(), target: target.name, state: 'verifying' };
     await put(backupPath(record.id), record);
     await drive(await elected('next'), async () => DONE);
-    await eventually('it is a job', async () => (await found(backupPath(record.id))) === null, 5_000);
+    await eventually('it is a job', async () => (await found(backupPath(record.id))) === null);
     const { entries } = await store.list('/q/jobs/');
     expect(entries.map(jobFromEntry)).toMatchObject([
       { kind: 'verify', state: 'queued', input: { backup: record.id, target: target.name } },
@@ -577,7 +575,6 @@ describe('in a target that was that of this service once', () => {
     await eventually(
       'it is over',
       async () => (await found<BackupRecord>(backupPath(record.id)))?.state !== 'deleting',
-      5_000,
     );
     expect(await found(backupPath(record.id))).toBeNull();
   });
@@ -605,10 +602,8 @@ describe('in a target that was that of this service once', () => {
     const { id } = restore(record);
     await put(restorePath(id), restore(record));
     await drive(await elected('next'), async () => DONE, openTarget);
-    await eventually(
-      'it is over',
-      async () => ['failed', 'done', undefined].includes((await found<RestoreRecord>(restorePath(id)))?.state),
-      5_000,
+    await eventually('it is over', async () =>
+      ['failed', 'done', undefined].includes((await found<RestoreRecord>(restorePath(id)))?.state),
     );
     if (result === null) expect(await found(restorePath(id))).toBeNull();
     else expect(await found(restorePath(id))).toMatchObject(result);

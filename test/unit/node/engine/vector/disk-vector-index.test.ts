@@ -564,7 +564,7 @@ test('a purge that fails says so as storage_failed, and the segment that it ende
     mkdirSync(join(folder, 'segment-1'));
     jest.advanceTimersByTime(60_000);
     jest.useRealTimers();
-    await eventually('the segment is sealed', () => kindsOf(index)[0] === 'sealed', 10_000);
+    await eventually('the segment is sealed', () => kindsOf(index)[0] === 'sealed');
     expect(index.status().segments).toEqual([{ kind: 'sealed', rows: 199, deletedRows: 0, ef: 0 }]);
     expect(failures).toEqual([]);
   } finally {
