@@ -36,30 +36,24 @@ const FLOOD_PIECES = 3_200;
 /** What a process holds that does so little: far below one such answer to each question. */
 const MEMORY_MAX = 700 * 1024 * 1024;
 
-let service: Server | null = null;
-let server: EmbeddedProcess | null = null;
-
-afterEach(async () => {
-  await server?.destroy();
-  service?.closeAllConnections();
-  service?.close();
-});
-
-async function serveBy(answer: (response: ServerResponse) => void): Promise<{ address: string; asked: Set<string> }> {
+async function serveBy(
+  answer: (response: ServerResponse) => void,
+): Promise<{ service: Server; address: string; asked: Set<string> }> {
   const asked = new Set<string>();
-  service = createServer((request, response) => {
+  const service = createServer((request, response) => {
     asked.add((request.url ?? '').split(/[/?]/)[1]);
     request.resume();
     response.on('error', () => undefined);
     answer(response);
   });
-  await new Promise<void>((done) => service?.listen(0, '127.0.0.1', done));
-  return { address: `http://127.0.0.1:${(service.address() as AddressInfo).port}`, asked };
+  await new Promise<void>((done) => service.listen(0, '127.0.0.1', done));
+  return { service, address: `http://127.0.0.1:${(service.address() as AddressInfo).port}`, asked };
 }
 
-test.each(Object.keys(MODES))('services beside the data that %s', async (mode) => {
-  const { address, asked } = await serveBy(MODES[mode]);
-  server = new EmbeddedProcess({
+// Beside each other: most of the time a stop waits for what does not answer.
+test.concurrent.each(Object.keys(MODES))('services beside the data that %s', async (mode) => {
+  const { service, address, asked } = await serveBy(MODES[mode]);
+  const server = new EmbeddedProcess({
     environment: {
       OTEL_EXPORTER_OTLP_ENDPOINT: `${address}/traces`,
       OTEL_BSP_SCHEDULE_DELAY: '100',
@@ -77,7 +71,16 @@ test.each(Object.keys(MODES))('services beside the data that %s', async (mode) =
       SHUTDOWN_TIMEOUT_MS: '90000',
     },
   });
-  const served = server;
+  try {
+    await meets(server, asked);
+  } finally {
+    await server.destroy();
+    service.closeAllConnections();
+    service.close();
+  }
+});
+
+async function meets(served: EmbeddedProcess, asked: Set<string>): Promise<void> {
   await served.start();
   await served.data('POST', '/v1/collections', { name: 'c', dim: 2 });
   await served.data('POST', '/v1/admin/backups', {});
@@ -101,4 +104,4 @@ test.each(Object.keys(MODES))('services beside the data that %s', async (mode) =
   const metrics = await (await fetch(`http://127.0.0.1:${served.opsPort}/metrics`)).text();
   expect(Number(/^process_resident_memory_bytes (.*)$/m.exec(metrics)?.[1])).toBeLessThan(MEMORY_MAX);
   expect(await served.stop()).toBe(0);
-});
+}

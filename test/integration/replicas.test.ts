@@ -8,8 +8,9 @@ import { PermitWatch, ReadPermit } from '../../node/replication/read-permit';
 import { Replica, type ChangeResult, type FollowerRead } from '../../node/replication/replica';
 import { eventually } from '../support/eventually';
 import { MemoryReplicaStorage } from '../support/shards/memory-replica-storage';
+import { inVirtualTime } from '../support/virtual-time';
 
-/** Replicas of one shard in one process, on storages in memory: the shell around the protocol, with real timers. */
+/** Replicas of one shard in one process, on storages in memory: the shell around the protocol. */
 
 const ID = { collectionUid: 'c', shard: 0 };
 
@@ -179,6 +180,7 @@ class Group {
   }
 }
 
+inVirtualTime();
 let group: Group;
 afterEach(() => group.close());
 

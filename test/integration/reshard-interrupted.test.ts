@@ -53,7 +53,7 @@ test('a process that ends when the new shards were opened and the collection doe
   const node = await new ShardNode({ factories: plainFactories, openStore: openRocksStore }).start();
   const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
   let isEnding = true;
-  const environment = { REQUEST_TIMEOUT_MS: '60000' };
+  const environment = { REQUEST_TIMEOUT_MS: '3600000' };
   const start = async (): Promise<{ service: RunningService; resharder: Resharder }> => {
     let driven: Promise<Resharder> | null = null;
     const onOpened = async (of: RunningService): Promise<void> =>
@@ -85,10 +85,8 @@ test('a process that ends when the new shards were opened and the collection doe
     });
 
     isEnding = false;
-    const startMs = performance.now();
+    // No call waits for its deadline, which is beyond that of the test.
     ({ service, resharder } = await start());
-    // No call waited for its deadline.
-    expect(performance.now() - startMs).toBeLessThan(30_000);
     expect(await new UploadJournal(store).list()).toEqual([]);
     await eventually(
       'it has three shards',

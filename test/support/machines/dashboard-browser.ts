@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { PATIENCE_MS } from '../eventually';
 import { findChromium } from './headless-browser';
 
 /** Rules of accessibility that a person would trip over. */
 const SERIOUS = ['serious', 'critical'];
 /** A page's parts come by themselves; a busy machine takes its time. */
-const WAIT_MS = 60_000;
+const WAIT_MS = PATIENCE_MS;
 
 /** What a page did that it must not do. */
 export interface Misdeeds {

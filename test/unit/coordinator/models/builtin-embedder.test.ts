@@ -3,6 +3,8 @@ import { BuiltinModel, EMBEDDED_CHARACTERS_MAX } from '../../../../coordinator/m
 import { hashText } from '../../../../coordinator/models/feature-hash';
 import { repetitionWeight } from '../../../../coordinator/models/lexical-features';
 import { scoreOf } from '../../../../shared/contract/vector/metric';
+import { LoopWatch } from '../../../support/threads/loop-watch';
+import { sliceAfter } from '../../../support/values/stepping-clock';
 
 const model = new BuiltinModel();
 const embed = async (text: string, dim = 384): Promise<Float32Array> =>
@@ -128,13 +130,14 @@ describe('the builtin embedder', () => {
   });
 
   test('a large batch lets other work run', async () => {
-    let turns = 0;
-    const timer = setInterval(() => turns++, 0);
+    const stopSlicing = sliceAfter(100);
+    const watch = new LoopWatch();
     await model.embed(
       Array.from({ length: 3000 }, (_, i) => `text number ${i} ${'and more words '.repeat(30)}`),
       { dim: 384, kind: 'passage' },
     );
-    clearInterval(timer);
-    expect(turns).toBeGreaterThan(5);
+    watch.stop();
+    stopSlicing();
+    expect(watch.rounds).toBeGreaterThan(5);
   });
 });
