@@ -30,7 +30,7 @@ export function residentMiB(pid: number): number | null {
   }
 }
 
-const LIVEZ_WITHIN_MS = 5_000;
+const LIVEZ_WITHIN_MS = 60_000;
 
 /** Whether `/livez` of an operations port answers. */
 export async function faultsOfProbe(name: string, opsPort: number): Promise<string[]> {

@@ -43,7 +43,8 @@ describe.each([
   }
 
   /**
-   * The longest that another client waited for its small search while `request` was at work; and what that was told.
+   * The most processor time that this process took while another client waited for its small search, with `request` at
+   * work; and what that was told. A pause of the whole process is nobody's fault.
    */
   async function beside(
     request: () => ReturnType<ApiClient['post']>,
@@ -52,9 +53,10 @@ describe.each([
     let longestMs = 0;
     const honest = (async () => {
       while (!isOver) {
-        const startMs = performance.now();
+        const before = process.cpuUsage();
         dataOf(await api.post('/v1/collections/c/search', { vector: [1, 2, 3] }));
-        longestMs = Math.max(longestMs, performance.now() - startMs);
+        const { user, system } = process.cpuUsage(before);
+        longestMs = Math.max(longestMs, (user + system) / 1000);
       }
     })();
     const answer = await request();

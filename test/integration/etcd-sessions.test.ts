@@ -94,8 +94,17 @@ function onStage(story: (scene: Scene) => Promise<void>): () => Promise<void> {
 const elected = async (candidate: Candidate): Promise<void> =>
   eventually('it is elected', () => candidate.election.isLeader);
 
-const changeAs = async ({ election, through }: Candidate) =>
-  through.transact([election.guard ?? { key: '', revision: -1 }], [{ type: 'put', key: 'led', value: '1' }]);
+/** A change under the guard of a candidate, made again until it is answered. */
+async function changeAs({ election, through }: Candidate): Promise<{ applied: boolean }> {
+  let result: { applied: boolean } | null = null;
+  await eventually('the change is answered', async () => {
+    result = await through
+      .transact([election.guard ?? { key: '', revision: -1 }], [{ type: 'put', key: 'led', value: '1' }])
+      .catch(() => null);
+    return result !== null;
+  });
+  return result!;
+}
 
 test.concurrent(
   'a session keeps its entries beyond its TTL, and takes them along when it is closed',
@@ -390,13 +399,7 @@ test.concurrent(
     etcd.resume();
     await eventually('there is one leader, who may change things', async () => {
       const leaders = candidates.filter(({ election }) => election.isLeader);
-      return (
-        leaders.length === 1 &&
-        (await changeAs(leaders[0]).then(
-          (result) => result.applied,
-          () => false,
-        ))
-      );
+      return leaders.length === 1 && (await changeAs(leaders[0])).applied;
     });
   }),
 );

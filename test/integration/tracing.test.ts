@@ -109,9 +109,9 @@ function mustBeWhole(receiver: TraceReceiver, traceId: string): void {
     if (span.parent === '' || span.parent === CALLER) continue;
     const parent = byId.get(span.parent)!;
     expect(parent).toBeDefined();
-    // Between processes, clocks are the same here; each is read apart.
-    expect(span.startMs).toBeGreaterThan(parent.startMs - 5);
-    expect(span.endMs).toBeLessThan(parent.endMs + 5);
+    // Each process has its own clock, which the machine may put right.
+    expect(span.startMs).toBeGreaterThan(parent.startMs - 1_000);
+    expect(span.endMs).toBeLessThan(parent.endMs + 1_000);
   }
 }
 

@@ -14,7 +14,7 @@ const ITEMS = 40;
 const FORMS_HERE: readonly Form[] = ['missing', 'cut to half', 'bit in the middle'];
 /** What the log of a node says of what it made again. */
 const MADE_ANEW = /rebuilt|opened again|made anew/;
-const SETTLED_DEADLINE_MS = 90_000;
+const SETTLED_DEADLINE_MS = 180_000;
 /** Within which a process that refuses its folder has ended. */
 const CHECK_MS = 200;
 

@@ -10,7 +10,7 @@ import { callOf, during, inTurns, outcomeOf, over, serviceIn, soundCopy, stopInT
 
 const ITEMS = 40;
 /** Of one process, a start or a stop. */
-const STOP_DEADLINE_MS = 40_000;
+const STOP_DEADLINE_MS = 180_000;
 /** Of what a process said that ended by itself. */
 const LAST_WORDS = 3000;
 /** What the log says of what was made again. */

@@ -13,7 +13,7 @@ export interface HttpCase {
 }
 
 /** Every request has its answer by then, and a connection whose client has said that it sends nothing more its end. */
-const ENDED_WITHIN_MS = 15_000;
+const ENDED_WITHIN_MS = 120_000;
 /** Where nobody can say how many answers there will be: silence of this length is taken for the last of them. */
 const QUIET_MS = 40;
 

@@ -15,7 +15,7 @@ export interface Http2Case {
   end: 'answered' | 'closed' | 'reset';
 }
 
-const ENDED_WITHIN_MS = 15_000;
+const ENDED_WITHIN_MS = 120_000;
 /**
  * Nothing is due any more: what comes to the rest comes by then, and a connection in which an error was made says
  * nothing.
