@@ -76,7 +76,6 @@ export interface ScheduleOptions {
   least?: LeastSeen;
 }
 
-
 /**
  * One schedule: starts a new service, lets seeded clients use it while seeded faults happen to it, heals
  * everything, waits until it is in order, reads all of it and checks the history. What does not heal is a violation

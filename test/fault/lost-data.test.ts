@@ -10,7 +10,7 @@ import { eventually } from '../support/eventually';
 /**
  * What is gone of a data folder of the embedded form when the service starts, and what becomes of it: a loss is told by
  * name and with the ways out, nothing is made in its place, and what is not lost is served. Losses of the only replica
- * of a shard on a node are in test/unit/node/hosting/replicas/replica-opening.test.ts and
+ * of a shard on a node are in test/fault/lost-replicas.test.ts and
  * test/fault/cluster/lose-data.test.ts.
  */
 

@@ -9,7 +9,17 @@ import { readsDefinition, writesDefinition } from '../../shared/wire/streams/pro
 import { RpcChannel } from '../../shared/wire/streams/rpc-channel';
 import { RpcServer } from '../../shared/wire/streams/rpc-server';
 import { type ClusterTls, readClusterTls } from '../../shared/wire/handshake/transport-security';
-import { BEYOND_MS, PLAIN, RpcNode, SECRET, SHARD, clientTo, inTime, provenMetadata, within } from '../support/cluster/rpc-node';
+import {
+  BEYOND_MS,
+  PLAIN,
+  RpcNode,
+  SECRET,
+  SHARD,
+  clientTo,
+  inTime,
+  provenMetadata,
+  within,
+} from '../support/cluster/rpc-node';
 import { eventually } from '../support/eventually';
 import { ScriptedNodeShards } from '../support/cluster/scripted-node-shards';
 

@@ -91,9 +91,7 @@ test('writes of one turn share a message', async () => {
   await client.read(SHARD, 'count', null, inTime());
   const before = node.frames.received;
   await Promise.all(
-    Array.from({ length: 100 }, (_, i) =>
-      client.write(SHARD, [{ type: 'delete', externalId: `${i}` }], inTime()),
-    ),
+    Array.from({ length: 100 }, (_, i) => client.write(SHARD, [{ type: 'delete', externalId: `${i}` }], inTime())),
   );
   expect(shards.applied).toHaveLength(100);
   expect(node.frames.received - before).toBeLessThanOrEqual(2);
@@ -143,12 +141,7 @@ test('an answer larger than a message arrives whole', async () => {
     vector: new Float32Array(2048).fill(i),
   }));
   shards.items = () => items;
-  const found = await client.read(
-    SHARD,
-    'scan',
-    { after: null, limit: 1000, filter: null, vectors: true },
-    inTime(),
-  );
+  const found = await client.read(SHARD, 'scan', { after: null, limit: 1000, filter: null, vectors: true }, inTime());
   expect(found.map((item) => [item.externalId, item.stamp, item.metadata, item.text])).toEqual(
     items.map((item) => [item.externalId, item.stamp, item.metadata, item.text]),
   );

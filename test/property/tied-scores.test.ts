@@ -36,7 +36,6 @@ afterEach(async () => {
   nodes = [];
 });
 
-
 class Items {
   readonly random: () => number;
   /** The items that are stored, by id. */

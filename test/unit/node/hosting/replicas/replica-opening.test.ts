@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ReplicaOpening } from '../../../../../node/hosting/replicas/replica-opening';
@@ -6,7 +6,6 @@ import { ReplicatedShard } from '../../../../../node/hosting/replicas/replicated
 import { ShardStores } from '../../../../../node/hosting/replicas/shard-stores';
 import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
 import { RocksKeyValueStore } from '../../../../../node/engine/kv/rocks-key-value-store';
-import { StoreNotes } from '../../../../../node/engine/kv/store-notes';
 import type { KeyValueEntry } from '../../../../../node/engine/kv/key-value-store';
 import { ITEM_RANGE } from '../../../../../node/engine/records/record-keys';
 import { LOG_RANGE } from '../../../../../node/replication/log/log-keys';
@@ -16,18 +15,13 @@ import { WriteBudget } from '../../../../../node/engine/shard/writing/write-queu
 import type { ShardAssignment } from '../../../../../shared/cluster-store/entries/shard-assignment';
 import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
 import { silentLogger } from '../../../../../shared/base/logs/logger';
-import { operationsToBytes, stampMoment } from '../../../../../shared/contract/writes/operation-codec';
-import type { UpsertOperation } from '../../../../../shared/contract/shard/shard-client';
 import { systemClock } from '../../../../../shared/base/time/clock';
 import { assignmentOf } from '../../../../support/cluster/assignment';
-import { earlierOperations } from '../../../../support/shards/earlier-operations';
+import { leadAndWrite, ledBy, replicaOn, SPEC, started, write } from '../../../../support/cluster/opened-replicas';
 import { eventually } from '../../../../support/eventually';
 import { plainFactories } from '../../../../support/shards/shard-node';
 
 /** What happens between the opening of a replica's data and the moment at which the node holds it. */
-
-const SPEC = { collectionUid: 'c', shard: 0, dim: 2, metric: 'ip' } as const;
-const replicaOn = (node: string) => ({ node, store: `store of ${node}` });
 
 let folder: string;
 
@@ -117,73 +111,6 @@ test('a replica that was opened and can not be noted is closed, so that it can b
   expect(open).toBe(0);
 });
 
-/** A node's openings over its data folder, as after a start. */
-async function started(
-  changeAssignment: ReplicaDependencies['changeAssignment'] = () => new Promise(() => undefined),
-): Promise<{
-  opening: ReplicaOpening;
-  stores: ShardStores;
-  open: (assignment: ShardAssignment) => Promise<ReplicatedShard>;
-}> {
-  const stores = await ShardStores.load(folder, 'store of a');
-  const opening = new ReplicaOpening({
-    nodeId: 'a',
-    stores,
-    notes: await StoreNotes.load(join(folder, 'notes'), silentLogger, { mayBeReplaced: true }),
-    onRenewed: () => undefined,
-    log: silentLogger,
-    open: (spec, assignment, store, mayBeNew) =>
-      ReplicatedShard.open({
-        folder: stores.pathOf(spec),
-        spec,
-        assignment,
-        self: { node: 'a', store },
-        mayBeNew,
-        changeIdPrefix: store,
-        shardOptions: {
-          factories: plainFactories,
-          openStore: (path, how) => RocksKeyValueStore.open(path, undefined, how),
-          recallTarget: 0.99,
-          buildThreads: 1,
-          logger: silentLogger,
-        },
-        budget: new WriteBudget(),
-        clock: systemClock,
-        log: silentLogger,
-        dependencies: () => ({ changeAssignment, onFailed: () => undefined }) as unknown as ReplicaDependencies,
-      }),
-  });
-  const open = async (assignment: ShardAssignment): Promise<ReplicatedShard> => {
-    const opened = await opening.open(SPEC, assignment);
-    opened.replica.assigned(assignment, 10);
-    return opened;
-  };
-  return { opening, stores, open };
-}
-
-function ledBy(node: string, others: string[]): ShardAssignment {
-  return assignmentOf({ spec: SPEC, inSync: [node, ...others].map(replicaOn) });
-}
-
-async function write(leader: ReplicatedShard, epoch = 1, expiresAt?: number, requestNumber = 1): Promise<void> {
-  const call = { epoch, deadlineMs: systemClock.monotonicMs() + 10_000 };
-  const timed = expiresAt !== undefined;
-  const operations: UpsertOperation[] = [
-    {
-      type: 'upsert',
-      externalId: 'x',
-      vector: Float32Array.of(1, 0),
-      stamp: 1,
-      metadata: undefined,
-      text: undefined,
-      expiresAt,
-    },
-  ];
-  const payload = timed ? operationsToBytes(operations) : earlierOperations(operations, 1);
-  if (timed) stampMoment(payload, systemClock.wallMs());
-  await leader.replica.write({ source: { session: 's', requestNumber, settledBelow: 0 }, payload }, call);
-}
-
 test('an opening that fails while expired items wait to be removed says so, and can be tried again', async () => {
   const expiresAt = Date.now() + 60_000;
   const opened: RocksKeyValueStore[] = [];
@@ -239,15 +166,6 @@ test('an opening that fails while expired items wait to be removed says so, and 
   expect(opened).toHaveLength(3);
 });
 
-/** Leads the shard alone, and has an item written. */
-async function leadAndWrite(assignment: ShardAssignment): Promise<void> {
-  const { opening, open } = await started();
-  const leader = await open(assignment);
-  await write(leader, assignment.epoch, undefined, assignment.epoch);
-  await leader.close('closed');
-  await opening.noteClosed([leader.shard]);
-}
-
 test.each([
   ['folder', (data: string) => rmSync(data, { recursive: true })],
   [
@@ -258,9 +176,9 @@ test.each([
     },
   ],
 ])('a shard whose %s is lost is another store, and leads nothing that it led before', async (_what, lose) => {
-  await leadAndWrite(ledBy('a', []));
+  await leadAndWrite(folder, ledBy('a', []));
   lose(join(folder, 'shards', 'c', '0'));
-  const { stores, open } = await started();
+  const { stores, open } = await started(folder);
   // Another one is in sync by now; by its word alone a shard of this node alone would lead, empty.
   const back = await open({ ...ledBy('a', ['b']) });
   expect(stores.idOf(SPEC)).not.toBe('store of a');
@@ -268,99 +186,12 @@ test.each([
   await back.close('closed');
 });
 
-const LOST = { kind: 'storage_damaged' };
-/**
- * What is gone or changed of the only replica of a shard, while the node is down. `copy`: its data of before the last
- * write.
- */
-const LOSSES: [string, (data: string, copy: string) => void][] = [
-  ['whose folder is gone', (data) => rmSync(data, { recursive: true })],
-  ['whose records are gone', (data) => rmSync(join(data, 'records'), { recursive: true })],
-  [
-    'of which an empty folder is left',
-    (data) => {
-      rmSync(data, { recursive: true });
-      mkdirSync(join(data, 'records'), { recursive: true });
-    },
-  ],
-  [
-    'whose store says no more which files it has',
-    (data) => ['CURRENT', 'SYNCED'].forEach((name) => rmSync(join(data, 'records', name))),
-  ],
-  [
-    'whose manifest is gone',
-    (data) =>
-      rmSync(
-        join(
-          data,
-          'records',
-          readdirSync(join(data, 'records')).find((name) => name.startsWith('MANIFEST'))!,
-        ),
-      ),
-  ],
-  [
-    'in whose place an earlier copy is',
-    (data, copy) => {
-      rmSync(data, { recursive: true });
-      cpSync(copy, data, { recursive: true });
-    },
-  ],
-];
-
-test.each(LOSSES)(
-  'the only replica of a shard %s stays closed, and serves again once its data are back',
-  async (what, lose) => {
-    const data = join(folder, 'shards', 'c', '0');
-    await leadAndWrite(ledBy('a', []));
-    cpSync(data, join(folder, 'earlier'), { recursive: true });
-    await leadAndWrite({ ...ledBy('a', []), epoch: 2 });
-    cpSync(data, join(folder, 'whole'), { recursive: true });
-    lose(data, join(folder, 'earlier'));
-    const before = filesBelow(data);
-    const { stores, open } = await started();
-    for (let attempt = 0; attempt < 2; attempt += 1)
-      await expect(open({ ...ledBy('a', []), epoch: 2 })).rejects.toMatchObject(LOST);
-    expect(stores.idOf(SPEC)).toBe('store of a');
-    // Nothing was made in their place; a copy has to be looked into.
-    if (!what.includes('earlier copy'))
-      expect(filesBelow(data).filter((path) => !path.endsWith('LOCK'))).toEqual(
-        before.filter((path) => !path.endsWith('LOCK')),
-      );
-    rmSync(data, { recursive: true, force: true });
-    cpSync(join(folder, 'whole'), data, { recursive: true });
-    const back = await (await started()).open({ ...ledBy('a', []), epoch: 3 });
-    expect(back.replica.status()).toMatchObject({ role: 'primary' });
-    expect(back.replica.status().lastSequence).toBeGreaterThanOrEqual(2);
-    await back.close('closed');
-  },
-);
-
-test.each(LOSSES)(
-  'a replica of a shard %s begins anew as another store where another one has everything',
-  async (_what, lose) => {
-    const data = join(folder, 'shards', 'c', '0');
-    await leadAndWrite(ledBy('a', []));
-    cpSync(data, join(folder, 'earlier'), { recursive: true });
-    await leadAndWrite({ ...ledBy('a', []), epoch: 2 });
-    lose(data, join(folder, 'earlier'));
-    const { stores, open } = await started();
-    const back = await open({ ...ledBy('a', ['b']), epoch: 3 });
-    expect(stores.idOf(SPEC)).not.toBe('store of a');
-    expect(back.replica.status()).toMatchObject({ role: 'follower', lastSequence: 0 });
-    await back.close('closed');
-  },
-);
-
-function filesBelow(path: string): string[] {
-  return existsSync(path) ? (readdirSync(path, { recursive: true }) as string[]).sort() : [];
-}
-
 test.each([
   ['in its epoch, while another holds everything', 1, ['b'], true],
   ['in a later epoch', 2, ['b'], false],
   ['while no other is in sync', 1, [], false],
 ] as const)('a replica that its primary condemned and that is opened %s', async (_when, epoch, others, isRenewed) => {
-  const { opening, stores, open } = await started();
+  const { opening, stores, open } = await started(folder);
   await (await open(ledBy('a', ['b']))).close('closed');
   opening.condemn(SPEC, 1);
   const back = await open({ ...ledBy('a', [...others]), epoch });
@@ -398,7 +229,7 @@ describe('a replica that counts as complete and has neither data nor a note of a
     ['has lost them where nothing is said, after the first epoch', { epoch: 2 }, true],
     ['is a new one where nothing is said, in the first epoch', { epoch: 1 }, false],
   ])('%s', async (_what, said, isRenewed) => {
-    const { stores, open } = await started();
+    const { stores, open } = await started(folder);
     const opened = await open({ ...ledBy('b', ['a']), ...said });
     expect(stores.idOf(SPEC) !== 'store of a').toBe(isRenewed);
     await opened.close('closed');
@@ -407,9 +238,9 @@ describe('a replica that counts as complete and has neither data nor a note of a
 
 test('data that are noted and gone are lost, though the shard is unused', async () => {
   const unused = { ...ledBy('b', ['a']), unused: true };
-  await (await (await started()).open(unused)).close('closed');
+  await (await (await started(folder)).open(unused)).close('closed');
   rmSync(join(folder, 'shards', 'c', '0'), { recursive: true });
-  const { stores, open } = await started();
+  const { stores, open } = await started(folder);
   const back = await open(unused);
   expect(stores.idOf(SPEC)).not.toBe('store of a');
   await back.close('closed');
@@ -419,7 +250,7 @@ test('a replica that is promoted before it was ever open leads, and takes a writ
   let asked: ShardAssignment | null = null;
   let confirm!: () => void;
   const confirmed = new Promise<void>((done) => (confirm = done));
-  const { stores, open } = await started(async ({ assignment: current }) => {
+  const { stores, open } = await started(folder, async ({ assignment: current }) => {
     asked = current;
     await confirmed;
     return { applied: true, current, revision: 11 };
