@@ -20,7 +20,7 @@ function runScript(text: string): Promise<string> {
   const script = join(folder, 'bench.mjs');
   writeFileSync(script, text);
   return new Promise((done, fail) => {
-    execFile(process.execPath, [script], (error, stdout, stderr) =>
+    execFile(process.execPath, [script], { env: { ...process.env, BENCH_IDLE_MS: '100' } }, (error, stdout, stderr) =>
       error === null ? done(stdout) : fail(new Error(stderr)),
     );
   });
@@ -147,7 +147,18 @@ test('measures filters that agree with the query, go against it, or have nothing
 
 test('measures features of searches beside the same searches without them', async () => {
   const json = join(folder, 'query-features.json');
-  const words = ['--dataset', 'clusters-2k-16', '--values', '500', '--seconds', '0.1', '--rounds', '1', '--json', json];
+  const words = [
+    '--dataset',
+    'clusters-2k-16',
+    '--values',
+    '500',
+    '--seconds',
+    '0.02',
+    '--rounds',
+    '1',
+    '--json',
+    json,
+  ];
   const module = pathToFileURL(resolve(__dirname, '../bench/query-features-bench.mjs')).href;
   const printed = await run(module, `queryFeaturesBench(${JSON.stringify(words)})`);
   expect(printed).toMatch(/^\| feature \| plain \| each another \|/m);

@@ -3,20 +3,21 @@ import type { Pod, PodEnd } from './kubelet';
 
 /**
  * Updates the pods of a StatefulSet as its controller does: from the highest ordinal down, each when the one before is
- * available, which is ready and then so for `minReadySeconds`; `untilAvailable` is that time.
+ * available, which is ready and then so for `minReadySeconds`; `untilAvailable` stands for that time.
  */
 export async function rollStatefulSet(
   { spec }: Manifest,
   pods: readonly Pod[],
-  untilAvailable: (minReadyMs: number) => Promise<void>,
+  untilAvailable: () => Promise<void>,
 ): Promise<PodEnd[]> {
   if (spec.updateStrategy.type !== 'RollingUpdate' || spec.updateStrategy.rollingUpdate !== undefined)
     throw new Error('not a plain rolling update');
+  if (!(spec.minReadySeconds > 0)) throw new Error('a pod counts as available at once');
   const ends: PodEnd[] = [];
   for (const pod of [...pods].reverse()) {
     ends.push(await pod.end());
     await pod.start();
-    await untilAvailable(1000 * (spec.minReadySeconds ?? 0));
+    await untilAvailable();
   }
   return ends;
 }
