@@ -2,45 +2,102 @@ const { relative } = require('node:path');
 const { default: Sequencer } = require('@jest/test-sequencer');
 
 /**
- * Seconds that a file takes by the start of its path, roughly and only for the order, and whether it mostly waits: for
- * processes, and for what they let pass.
+ * Seconds that a file takes on two cores beside others, by the start of its path in `test/`, roughly and only for the
+ * order: of those that mostly wait, for processes and for what they let pass, and of those that compute.
  */
-const KINDS = [
-  { start: 'test/fault/cluster/lose-etcd', seconds: 65, waits: true },
-  { start: 'test/fault/cluster/lose-data', seconds: 45, waits: true },
-  { start: 'test/fault/cluster/lose-nodes', seconds: 42, waits: true },
-  { start: 'test/fault/cluster/lose-coordinators', seconds: 38, waits: true },
-  { start: 'test/fault/cluster/cut-off', seconds: 37, waits: true },
-  { start: 'test/integration/cluster-secret', seconds: 35, waits: true },
-  { start: 'test/fault/cluster/part-nodes', seconds: 32, waits: true },
-  { start: 'test/integration/api-cluster', seconds: 30, waits: true },
-  { start: 'test/integration/bench', seconds: 30, waits: true },
-  { start: 'test/fault/cluster/roll-versions', seconds: 24, waits: true },
-  { start: 'test/fault/embedded-histories', seconds: 22, waits: true },
-  { start: 'test/integration/etcd-sessions', seconds: 22, waits: true },
-  { start: 'test/fault/cluster/', seconds: 18, waits: true },
-  { start: 'test/integration/api-embedded', seconds: 18, waits: true },
-  { start: 'test/integration/embedding-models', seconds: 17, waits: true },
-  { start: 'test/integration/cluster-tls', seconds: 15, waits: true },
-  { start: 'test/integration/api-defences', seconds: 16, waits: false },
-  { start: 'test/integration/http-threads', seconds: 16, waits: false },
-  { start: 'test/integration/shard-copy', seconds: 16, waits: false },
-  { start: 'test/integration/', seconds: 8, waits: true },
-  { start: 'test/fault/native-races', seconds: 35, waits: false },
-  { start: 'test/fault/shard-faults', seconds: 14, waits: true },
-  { start: 'test/fault/damaged-vector-files', seconds: 13, waits: false },
-  { start: 'test/fault/process-crash', seconds: 12, waits: true },
-  { start: 'test/fault/', seconds: 6, waits: true },
-  { start: 'test/unit/node/engine/vector/vector-graph', seconds: 25, waits: false },
-  { start: 'test/fuzz/', seconds: 20, waits: false },
-  { start: 'test/simulation/replication', seconds: 16, waits: false },
-  { start: 'test/property/http-fuzz', seconds: 8, waits: false },
-  { start: 'test/unit/node/engine/shard/reading/shard-views', seconds: 8, waits: false },
-  { start: 'test/unit/node/hosting/replicas/node-agent', seconds: 8, waits: true },
-  { start: 'test/property/', seconds: 4, waits: false },
-  { start: 'test/chart/', seconds: 3, waits: false },
-  { start: 'test/contract/', seconds: 3, waits: false },
-];
+const WAITING = {
+  'fault/cluster/change-the-number-of-shards': 98,
+  'integration/api-cluster': 96,
+  'integration/api-embedded': 86,
+  'integration/bench': 85,
+  'integration/dashboard': 83,
+  'fault/cluster/lose-etcd': 72,
+  'fault/log-away': 70,
+  'fault/lost-data': 65,
+  'fault/cluster/restore-into-an-empty-collection': 63,
+  'fault/cluster/lose-data': 53,
+  'fault/fault-matrix': 47,
+  'unit/coordinator/jobs/restore/restore-into-empty': 44,
+  'integration/point-in-time': 43,
+  'fault/cluster/lose-coordinators': 43,
+  'integration/command-line': 42,
+  'fault/cluster/lose-the-only-replica': 39,
+  'fault/cluster/hang-a-disk': 39,
+  'fault/cluster/lose-the-last-replica': 37,
+  'fault/cluster/roll-versions': 37,
+  'fault/cluster/lose-nodes-for-a-while': 36,
+  'integration/cluster-secret': 34,
+  'fault/cluster/part-nodes': 33,
+  'fault/cluster/cut-off-a-node': 32,
+  'integration/path-prefix': 30,
+  'integration/command-line-import': 29,
+  'integration/http2': 28,
+  'integration/hostile-backup-target': 28,
+  'contract/shard-client': 23,
+  'fault/backup-histories': 23,
+  'integration/backups': 23,
+  'integration/etcd-sessions': 23,
+  'fault/embedded-histories': 22,
+  'integration/reindex-killed': 21,
+  'fault/cluster/use-a-name-twice': 21,
+  'integration/cluster-tls': 20,
+  'integration/etcd-cluster-store': 20,
+  'fault/cluster/lose-an-upload': 20,
+  'fault/cluster/read-from-followers': 20,
+  'integration/read-connections': 18,
+  'integration/rpc-flow': 18,
+  'fault/cluster/lose-an-etcd-member': 18,
+  'fault/cluster/start-without-a-node': 18,
+  'unit/coordinator/jobs/backup/backup-driver': 17,
+  'fault/shard-faults': 17,
+  'contract/remote-shard-client': 17,
+  'integration/large-answers': 16,
+  'fault/shard-crash': 15,
+  'integration/migrate': 15,
+  'fault/cluster/roll-out-the-chart': 15,
+  'fault/cluster/fill-a-disk': 14,
+  'fault/side-services': 14,
+  'fault/target-away': 14,
+  'fault/cluster/long-calls': 13,
+  'integration/docs-page': 13,
+  'fault/resting-crash': 13,
+  'integration/waiting-answers': 13,
+  'fault/process-crash-while-restoring': 13,
+  'unit/shared/base/process/process-life-cycle': 12,
+  'integration/expiring-items-cluster': 12,
+  'integration/disaster': 12,
+  'unit/shared/base/process/': 8,
+  'unit/node/hosting/replicas/node-agent': 8,
+  'fault/cluster/': 10,
+  'integration/': 5,
+  'fault/': 6,
+};
+const COMPUTING = {
+  'simulation/restoring': 75,
+  'fault/native-races': 55,
+  'property/keyword-language': 50,
+  'fuzz/fuzz': 41,
+  'property/restore-into-empty': 35,
+  'unit/node/engine/vector/vector-graph': 31,
+  'integration/api-defences': 29,
+  'contract/filter-index': 26,
+  'simulation/replication': 25,
+  'property/tied-scores': 24,
+  'unit/node/engine/vector/disk-vector-index': 24,
+  'contract/vector-index': 22,
+  'property/keyword-index': 21,
+  'integration/http-threads': 20,
+  'unit/node/engine/vector/signs': 20,
+  'unit/node/engine/shard/reading/shard-views': 18,
+  'unit/coordinator/service/documents/documents': 17,
+  'fault/damaged-vector-files': 16,
+  'unit/node/engine/vector/vector-cells': 15,
+  'property/encoded-writes': 14,
+  'unit/cli/formats/record-source': 13,
+  'property/': 4,
+  'contract/': 3,
+  'chart/': 3,
+};
 
 /**
  * The order in which test files start. Left alone, Jest goes by what it measured at its last run, which a fresh clone
@@ -74,6 +131,13 @@ module.exports = class TestSequencer extends Sequencer {
 /** @param {import('@jest/test-result').Test} test */
 function fileOf(test) {
   const path = relative(test.context.config.rootDir, test.path).replaceAll('\\', '/');
-  const { seconds, waits } = KINDS.find(({ start }) => path.startsWith(start)) ?? { seconds: 1, waits: false };
-  return { test, path, seconds, waits };
+  const known = /** @type {const} */ ([
+    [COMPUTING, false],
+    [WAITING, true],
+  ]).flatMap(([seconds, waits]) =>
+    Object.entries(seconds).map(([start, one]) => ({ start: `test/${start}`, seconds: one, waits })),
+  );
+  // The longest start says most.
+  const [found] = known.filter(({ start }) => path.startsWith(start)).sort((a, b) => b.start.length - a.start.length);
+  return { test, path, seconds: found?.seconds ?? 1, waits: found?.waits ?? false };
 }
