@@ -233,7 +233,7 @@ describe('a reader that does not read', () => {
   async function ask(count: number): Promise<void> {
     shards.hits = () => [{ externalId: 'a', score: 1, metadata: `"${'x'.repeat(ANSWER_BYTES)}"` }];
     for (let id = 1; id <= count; id++) {
-      const request = { id, shard: SHARD, epoch: 1, remainingMs: 60_000, search: { vector: Buffer.alloc(8), k: 1 } };
+      const request = { id, shard: SHARD, epoch: 1, remainingMs: 600_000, search: { vector: Buffer.alloc(8), k: 1 } };
       slow.call.write({ requests: [request] });
       if (id % 10 === 0) await new Promise((later) => setTimeout(later, 3));
     }

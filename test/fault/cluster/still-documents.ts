@@ -61,14 +61,13 @@ export class StillDocuments {
   }
 
   /**
-   * Asks again and again until `until` is over. Answers how often there was an answer. `mayFail`: while a process is
-   * gone, there may be an error instead.
+   * Asks again and again until `until` is over, once at least. `mayFail`: while a process is gone, there may be an error
+   * instead.
    */
-  async checkWhile(until: Promise<unknown>, { coordinator = 0, mayFail = false } = {}): Promise<number> {
+  async checkWhile(until: Promise<unknown>, { coordinator = 0, mayFail = false } = {}): Promise<void> {
     let isOver = false;
     const ended = until.finally(() => (isOver = true));
     ended.catch(() => undefined);
-    let answered = 0;
     do {
       await new Promise((wake) => setTimeout(wake, PAUSE_MS));
       const told = await this.ask(coordinator).catch((error: Error) => {
@@ -77,10 +76,8 @@ export class StillDocuments {
       });
       if (told === null) continue;
       expect(told).toEqual(this.told);
-      answered += 1;
     } while (!isOver);
     await ended;
-    return answered;
   }
 
   private async ask(coordinator = 0): Promise<unknown[]> {
