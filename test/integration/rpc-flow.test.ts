@@ -7,7 +7,7 @@ import type { Filter } from '../../shared/contract/filter/filter';
 import type { WriteOperation } from '../../shared/contract/shard/shard-client';
 import type { Hit } from '../../shared/contract/shard/shard-read';
 import { eventually } from '../support/eventually';
-import { RpcNode, SHARD, clientTo, inTime, provenMetadata } from '../support/cluster/rpc-node';
+import { RpcNode, SHARD, clientTo, inTime, provenMetadata, within } from '../support/cluster/rpc-node';
 import { ScriptedNodeShards } from '../support/cluster/scripted-node-shards';
 
 /** How much travels at once between coordinators and nodes, and in how many pieces. */
@@ -29,12 +29,12 @@ afterEach(async () => {
   await node.close();
 });
 
-async function search(who = client): Promise<Hit[]> {
+async function search(who = client, call = inTime()): Promise<Hit[]> {
   const { hits } = await who.read(
     SHARD,
     'search',
     { vector: Float32Array.of(1, 2), k: 3, filter: null, effort: { type: 'calibrated' }, texts: false },
-    inTime(),
+    call,
   );
   return hits;
 }
@@ -179,7 +179,7 @@ test('a read that nobody waits for any more gives back its place when it ends', 
   // One whose time is over before it arrives takes no place: then another is sent. One may also begin only after its
   // client has given it up: then the next finds the place taken.
   await eventually('a read runs that nobody waits for', async () => {
-    const kind = await search(client, 100).then(
+    const kind = await search(client, within(100)).then(
       () => 'answered',
       (error) => error.kind,
     );
