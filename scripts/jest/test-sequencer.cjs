@@ -101,8 +101,8 @@ const COMPUTING = {
 
 /**
  * The order in which test files start. Left alone, Jest goes by what it measured at its last run, which a fresh clone
- * and continuous integration lack. What starts processes mostly waits for them, so it overlaps with what computes: of
- * three workers, two shall have the one and one the other, as long as there is both. The longest start first, so that
+ * and continuous integration lack. What starts processes mostly waits for them, so it overlaps with what computes: two
+ * workers of three shall have the one and one the other, as long as there is both. The longest start first, so that
  * none is left over at the end.
  */
 module.exports = class TestSequencer extends Sequencer {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { leadAndWrite, ledBy, SPEC, started } from '../support/cluster/opened-replicas';
 
-/** Replicas whose data are lost while their node is down. Beside each other: most of the time each waits for a lease. */
+/** Replicas whose data are lost while their node is down. Beside each other: mostly each waits for a lease. */
 
 const LOST = { kind: 'storage_damaged' };
 type Lose = (data: string, copy: string) => void;

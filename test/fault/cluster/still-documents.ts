@@ -61,8 +61,8 @@ export class StillDocuments {
   }
 
   /**
-   * Asks again and again until `until` is over, once at least. `mayFail`: while a process is gone, there may be an error
-   * instead.
+   * Asks again and again until `until` is over, once at least. `mayFail`: while a process is gone, there may be an
+   * error instead.
    */
   async checkWhile(until: Promise<unknown>, { coordinator = 0, mayFail = false } = {}): Promise<void> {
     let isOver = false;
