@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { QuiverCollection } from '../../clients/typescript/src/collection';
-import type { SearchProfile } from '../../clients/typescript/src/generated/api-types';
+import type { SearchProfile, WhyReport } from '../../clients/typescript/src/generated/api-types';
 import type { CommandContext } from '../command-context';
 import { CommandError, EXIT_CODES } from '../command-error';
 import { count, outputWidth, printJson } from '../terminal/print';
@@ -24,6 +24,7 @@ interface SearchOptions extends ConnectionOptions, FilterOptions {
   showText?: true;
   highlight?: string[] | true;
   showProfile?: true;
+  why?: string;
   json?: true;
 }
 
@@ -70,6 +71,7 @@ export function addSearchCommand(program: Command, context: CommandContext): voi
       alphaArgument,
     );
   searchFlags(command)
+    .option('--why <id>', 'say why the search does not find this item')
     .option('--show-profile', 'show where the time went, step by step and shard by shard')
     .option('--json', 'print JSON')
     .action(async (name: string, words: string[], options: SearchOptions) => {
@@ -98,16 +100,19 @@ async function search(context: CommandContext, name: string, options: SearchOpti
     ...(filter !== undefined && { filters: filter as never }),
     ...(options.showProfile !== undefined && { profile: true }),
   };
+  const hybridBody = { query_text: text ?? '', vector, alpha: typeof hybrid === 'number' ? hybrid : DEFAULT_ALPHA };
+  const nearest = isByExamples ? {} : vector === undefined ? { text } : { vector };
+  if (options.why !== undefined) {
+    if (item !== undefined) throw new CommandError('--why is for searches by a text or a vector', EXIT_CODES.usage);
+    const { profile: _profile, ...asked } = common as SearchBody & { profile?: boolean };
+    const report = await collection.why(options.why, { ...(hybrid === undefined ? nearest : hybridBody), ...asked });
+    return options.json ? printJson(context, report) : printWhy(context, report);
+  }
   const answer: Found = await (item !== undefined
     ? likeItem(collection, item, common)
     : hybrid !== undefined
-      ? collection.hybridSearch({
-          query_text: text!,
-          vector,
-          alpha: hybrid === true ? DEFAULT_ALPHA : hybrid,
-          ...common,
-        })
-      : collection.search({ ...(isByExamples ? {} : vector === undefined ? { text } : { vector }), ...common }));
+      ? collection.hybridSearch({ ...hybridBody, ...common })
+      : collection.search({ ...nearest, ...common }));
   if (options.json) return printJson(context, answer);
   // A group's hits have its place and its key.
   const rows = answer.groups
@@ -142,6 +147,23 @@ async function search(context: CommandContext, name: string, options: SearchOpti
   context.output.write(table(columns, shown, width));
   if (answer.total_matches !== undefined) context.messages.write(`total: ${count(answer.total_matches)}\n`);
   if (answer.profile !== undefined) context.output.write(`\n${profileText(answer.profile, width)}`);
+}
+
+function printWhy(context: CommandContext, { because, conditions, legs }: WhyReport): void {
+  context.output.write(`${because}\n`);
+  if (conditions.length > 0) {
+    const rows = conditions.map(({ condition, passes }) => [JSON.stringify(condition), passes ? 'yes' : 'no']);
+    context.output.write(table(['condition', 'passes'], rows, outputWidth(context)));
+  }
+  const rows = legs.map(({ leg, score, exact_rank: exact, rank, depth }) => [
+    leg,
+    score === null ? null : Number(score.toFixed(4)),
+    exact,
+    rank,
+    depth,
+  ]);
+  if (rows.length > 0)
+    context.output.write(table(['list', 'score', 'exact rank', 'rank', 'depth'], rows, outputWidth(context)));
 }
 
 /**

@@ -158,6 +158,9 @@ const CLASSES = {
     doc: 'A query, and how good items are as its answer: grades by external_id.',
   },
   JudgedSet: { of: 'get_collections_name_judgements_id', doc: 'Queries that people judged.' },
+  WhyCondition: { of: 'WhyReport.conditions[]', doc: 'What a search asks of items, and whether one passes.' },
+  WhyLeg: { of: 'WhyReport.legs[]', doc: 'An item in one of the lists that a search is made of.' },
+  WhyReport: { of: 'WhyReport', doc: 'Why a search does not find an item.' },
   Similarity: {
     of: 'post_collections_name_similarity',
     doc: 'The cosine of two stored vectors.',

@@ -9,6 +9,7 @@ import { idempotencySuite } from './api-suite/idempotency';
 import { jobsSuite } from './api-suite/jobs';
 import { keysSuite } from './api-suite/keys';
 import { languagesSuite } from './api-suite/languages';
+import { whySuite } from './api-suite/why';
 import { judgementsSuite } from './api-suite/judgements';
 import { synonymsSuite } from './api-suite/synonyms';
 import { operationsSuite } from './api-suite/operations';
@@ -100,6 +101,7 @@ export function describeApi(name: string, startTarget: StartTarget): void {
     languagesSuite(context);
     synonymsSuite(context);
     judgementsSuite(context);
+    whySuite(context);
     documentsSuite(context);
     jobsSuite(context);
     keysSuite(context);

@@ -155,6 +155,22 @@ describe('quiver', () => {
     ).toMatchObject({ terms: [{ term: 'a', start: 0, end: 1, stop_word: false }] });
   });
 
+  test('says why a search does not find an item', async () => {
+    await server.data('POST', '/v1/collections', { name: 'missed', dim: 2 });
+    const items = [0, 1, 2].map((n) => ({ external_id: `t${n}`, vector: [1, n], text: `word${n}`, metadata: { n } }));
+    await server.data('POST', '/v1/collections/missed/bulk_upsert', { items });
+    const asked = ['search', 'missed', '--vector', '1,0', '-k', '1'];
+    const { output } = await cli.succeed([...asked, '--why', 't2', '--where', 'n > 0']);
+    expect(output).toMatch(/^it is at place 2, and the page has places 1 to 1\n/);
+    expect(output).toMatch(/^vector +0\.4472 +2 +- +1$/m);
+    expect(JSON.parse((await cli.succeed([...asked, '--why', 't0', '--json'])).output)).toMatchObject({
+      lost_at: null,
+    });
+    expect((await cli.succeed(['search', 'missed', 'word1', '--mode', 'keyword', '--why', 't0'])).output).toMatch(
+      /^it is not among the first/,
+    );
+  });
+
   test('compares searches by judged queries', async () => {
     await server.data('POST', '/v1/collections', { name: 'judged', dim: 64 });
     const items = ['red car', 'blue boat', 'the boat'].map((text, i) => ({ external_id: `t${i}`, text }));

@@ -225,6 +225,14 @@ async def test_searches_are_compared_by_judged_queries(quiver: Any, items: Any) 
         await got(items.get_judgements("fruit"))
 
 
+async def test_it_is_said_why_a_search_does_not_find_an_item(items: Any) -> None:
+    await got(items.upsert("a", [1, 2], metadata={"n": 1}))
+    found = await got(items.why("a", vector=[1, 2], filters={"n": 2}, k=3))
+    assert (found.lost_at, found.because) == ("filter", 'it does not pass {"n":2}')
+    assert [(one.condition, one.passes) for one in found.conditions] == [({"n": 2}, False)]
+    assert (await got(items.why("a", vector=[1, 2], query_text="x"))).lost_at is None
+
+
 async def test_hits_have_highlights(items: Any) -> None:
     await got(items.upsert("a", [1, 2], text="a red apple"))
     [hit] = (await got(items.hybrid_search("apple", vector=[1, 2], highlight={"pre": "*"}))).results

@@ -9,6 +9,7 @@ import type {
   Purge,
   Job,
   Judgements,
+  WhyReport,
   RecallReport,
   Reshard,
   Sample,
@@ -438,6 +439,15 @@ export class QuiverCollection<Meta extends object = Metadata> {
     options?: CallOptions,
   ): Promise<api.TypedAnswer<api.HybridSearchAnswer, Meta>> {
     return this.ask<api.HybridSearchAnswer>('hybrid_search', request, options);
+  }
+
+  /** Why a search, hybrid where it has `query_text`, does not find an item. */
+  async why(
+    id: ExternalId,
+    request: api.SearchRequest | api.HybridSearchRequest,
+    options?: CallOptions,
+  ): Promise<WhyReport> {
+    return this.post('why', { ...fieldsBody(request), external_id: idText(id) }, options);
   }
 
   /** Exact scores of listed items; those that are not there are left out. */

@@ -22,6 +22,7 @@ import { sampleEndpoints } from './sample-endpoints';
 import { searchEndpoints } from './search-endpoints';
 import { signInEndpoints } from './sign-in-endpoints';
 import { vectorEndpoints } from './vector-endpoints';
+import { whyEndpoints } from './why-endpoints';
 import type { HttpLimits } from '../requests/http-limits';
 import { mcpEndpoints } from '../mcp/mcp-endpoints';
 import { McpHandler } from '../mcp/mcp-handler';
@@ -90,6 +91,7 @@ export function endpointTable(parts: {
     ...vectorEndpoints({ vectors: service.vectors, search: service.search, formats, limits }),
     ...searchEndpoints({ search: service.search, limits }),
     ...analysisEndpoints({ search: service.search, limits }),
+    ...whyEndpoints({ search: service.search, limits }),
     ...judgementEndpoints({ judgements: service.judgements, limits }),
     ...recallEndpoints({ recall: service.recall, search: service.search, limits }),
     ...aggregateEndpoints({ aggregates: service.aggregates, search: service.search, limits }),

@@ -200,6 +200,11 @@ export interface SearchDetail {
 
 export type SearchEffort = { type: 'calibrated' } | { type: 'ef'; ef: number } | { type: 'exact' };
 
+/** An effort that is set by hand. */
+export function effortOf(ef: number): SearchEffort {
+  return { type: 'ef', ef };
+}
+
 export interface KeywordSearch {
   /** Distinct analysed terms. */
   terms: string[];

@@ -1266,6 +1266,8 @@ export function searchSuite(context: SuiteContext): void {
       const vector = [1, 0.5, 0];
       const all = dataOf(await post('search', { vector })).results;
       const least = all[1].score;
+      const left = await post('why', { vector, min_score: 10, external_id: 'east' });
+      expect(dataOf(left).lost_at).toBe('score');
       const data = dataOf(await post('search', { vector, min_score: least }));
       expect(data).toMatchObject({ results: all.slice(0, 2), total_count: 4, k: 10, offset: 0 });
       expect(dataOf(await post('search', { vector, min_score: least, k: 2, offset: 1 })).results).toEqual([all[1]]);

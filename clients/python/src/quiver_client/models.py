@@ -131,6 +131,9 @@ __all__ = [
     "UsageSummary",
     "ValueCount",
     "Verification",
+    "WhyCondition",
+    "WhyLeg",
+    "WhyReport",
     "WriteTiming",
 ]
 
@@ -837,6 +840,49 @@ class JudgedSet:
     """Of all queries."""
     updated_at: datetime
     judged: list[JudgedQuery]
+
+
+@dataclass(frozen=True)
+class WhyCondition:
+    """What a search asks of items, and whether one passes."""
+
+    condition: dict[str, Any]
+    passes: bool
+
+
+@dataclass(frozen=True)
+class WhyLeg:
+    """An item in one of the lists that a search is made of."""
+
+    leg: Literal["vector", "keyword"]
+    score: float | None
+    exact_rank: int | None
+    """Its place, from 1, by an exact search of the items that pass; None: not among the first MAX_K."""
+    rank: int | None
+    """Its place in the list that the search made; None: that does not have it."""
+    depth: int
+    """Hits that the search takes of the list."""
+
+
+@dataclass(frozen=True)
+class WhyReport:
+    """Why a search does not find an item."""
+
+    external_id: str
+    lost_at: Literal["item", "filter", "score", "groups", "approximation", "rank", "lists"] | None
+    """None: the search finds it. item: there is none. filter: ``conditions`` say which. score, groups: without the
+    least score, or without groups, it is on the page. approximation: an exact search has it on the page. rank:
+    others are better. lists: it is not among the first MAX_K."""
+    because: str
+    """The same for people."""
+    place: int | None
+    """Its place in the ranked list, from 1; None: not among the first MAX_K."""
+    conditions: list[WhyCondition]
+    """What filters, and signs in query_text, ask for, and whether the item passes."""
+    legs: list[WhyLeg]
+    """The lists that the search is made of."""
+    effort: int | None = None
+    """Of approximation: the least of the efforts 16, 32, 64 and so on that finds it."""
 
 
 @dataclass(frozen=True)

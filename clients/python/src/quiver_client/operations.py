@@ -84,6 +84,7 @@ PUT_JUDGEMENTS = Operation("PUT", "/v1/collections/{name}/judgements/{id}")
 DELETE_JUDGEMENTS = Operation("DELETE", "/v1/collections/{name}/judgements/{id}", is_safe=False)
 # Each begins a job.
 EVALUATE = _post("/v1/collections/{name}/evaluate", is_safe=False)
+WHY = _post("/v1/collections/{name}/why")
 AGGREGATE = _post("/v1/collections/{name}/aggregate")
 COUNT = _post("/v1/collections/{name}/count")
 RECALL_CHECK = _post("/v1/collections/{name}/recall_check")

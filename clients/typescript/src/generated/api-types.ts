@@ -330,6 +330,34 @@ export interface QueryResult {
   keyword_part?: number;
 }
 
+export interface WhyReport {
+  external_id: string;
+  /** null: the search finds it. item: there is none. filter: `conditions` say which. score, groups: without the least score, or without groups, it is on the page. approximation: an exact search has it on the page. rank: others are better. lists: it is not among the first MAX_K. */
+  lost_at: 'item' | 'filter' | 'score' | 'groups' | 'approximation' | 'rank' | 'lists' | null;
+  /** The same for people. */
+  because: string;
+  /** Its place in the ranked list, from 1; null: not among the first MAX_K. */
+  place: number | null;
+  /** What filters, and signs in query_text, ask for, and whether the item passes. */
+  conditions: Array<{
+    condition: Record<string, unknown>;
+    passes: boolean;
+  }>;
+  /** The lists that the search is made of. */
+  legs: Array<{
+    leg: 'vector' | 'keyword';
+    score: number | null;
+    /** Its place, from 1, by an exact search of the items that pass; null: not among the first MAX_K. */
+    exact_rank: number | null;
+    /** Its place in the list that the search made; null: that does not have it. */
+    rank: number | null;
+    /** Hits that the search takes of the list. */
+    depth: number;
+  }>;
+  /** Of approximation: the least of the efforts 16, 32, 64 and so on that finds it. */
+  effort: number | null;
+}
+
 export interface Judgements {
   name: string;
   queries: number;
@@ -2153,6 +2181,22 @@ export interface Operations {
         meanings: string[];
       }>;
     };
+  };
+  /**
+   * Say why a search does not find an item: POST /v1/collections/{name}/why
+   *
+   * Takes `external_id` and the fields of a search, with `query_text` those of a hybrid one. It runs some ten searches, exact ones among them, one after the other.
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
+   */
+  post_collections_name_why: {
+    body: {
+      /** Any Unicode but control characters. */
+      external_id: string;
+    };
+    answer: WhyReport;
   };
   /**
    * Keep queries with the items that answer them: PUT /v1/collections/{name}/judgements/{id}

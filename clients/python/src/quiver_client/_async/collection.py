@@ -53,6 +53,7 @@ from ..models import (
     StoredVector,
     TextAnalysis,
     Upserted,
+    WhyReport,
 )
 from ..progress import shown_progress
 from ..sent import KEPT
@@ -563,6 +564,16 @@ class AsyncCollection(AsyncSearches):
         """
         body = given(name=name, variants=list(variants), k=k)
         return await self._transport.call(operations.EVALUATE, Job, path=self._path, body=body)
+
+    async def why(
+        self, external_id: ExternalId, *, vector: VectorLike | None = None, filters: Filters | None = None, **options: Any
+    ) -> WhyReport:
+        """Why a search does not find an item: one like ``search``, with ``query_text`` a hybrid one.
+
+        ``options``: what these take, such as ``text``, ``k`` and ``alpha``.
+        """
+        body = given(external_id=id_text(external_id), vector=encoded(vector), filters=filters_body(filters), **options)
+        return await self._transport.call(operations.WHY, WhyReport, path=self._path, body=body)
 
     async def similarity(self, id1: ExternalId, id2: ExternalId) -> Similarity:
         """The cosine of two stored vectors."""

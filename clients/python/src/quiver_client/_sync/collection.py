@@ -54,6 +54,7 @@ from ..models import (
     StoredVector,
     TextAnalysis,
     Upserted,
+    WhyReport,
 )
 from ..progress import shown_progress
 from ..sent import KEPT
@@ -564,6 +565,16 @@ class Collection(Searches):
         """
         body = given(name=name, variants=list(variants), k=k)
         return self._transport.call(operations.EVALUATE, Job, path=self._path, body=body)
+
+    def why(
+        self, external_id: ExternalId, *, vector: VectorLike | None = None, filters: Filters | None = None, **options: Any
+    ) -> WhyReport:
+        """Why a search does not find an item: one like ``search``, with ``query_text`` a hybrid one.
+
+        ``options``: what these take, such as ``text``, ``k`` and ``alpha``.
+        """
+        body = given(external_id=id_text(external_id), vector=encoded(vector), filters=filters_body(filters), **options)
+        return self._transport.call(operations.WHY, WhyReport, path=self._path, body=body)
 
     def similarity(self, id1: ExternalId, id2: ExternalId) -> Similarity:
         """The cosine of two stored vectors."""

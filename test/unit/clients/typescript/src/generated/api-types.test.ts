@@ -98,6 +98,7 @@ test('the client has a method for each operation, and asks for none besides', as
   await collection.aggregate({ facets: [{ field: 'a' }] });
   await collection.analyse({ text: 'a' });
   await collection.similarity('x', 'y');
+  await collection.why('x', { vector: [1, 2] });
   await collection.putJudgements('j', [{ query: 'what', relevant: { x: 1 } }]);
   await collection.listJudgements();
   await collection.getJudgements('j');

@@ -1,0 +1,183 @@
+import type { Filter } from '../../../shared/contract/filter/filter';
+import { effortOf, type SearchEffort } from '../../../shared/contract/shard/shard-read';
+import type { Fusing, Page, SearchRequest, Source } from '../search-request';
+import type { FoundList, SearchService } from '../service';
+import { fusionDepth } from './fusion';
+
+/** A condition of a request, and how the request has it. */
+export interface AskedCondition {
+  shown: unknown;
+  filter: Filter;
+}
+
+/** A search, and the item that is missed in its answer. */
+export interface WhyRequest {
+  externalId: string;
+  search: SearchRequest;
+  /** What its filter is made of. */
+  conditions: readonly AskedCondition[];
+  /** The greatest k, and the greatest effort, that a search may ask for. */
+  kMax: number;
+  effortMax: number;
+}
+
+/** Where an item was lost; null: it was found. `rank`: others are better. */
+export type LostAt = 'item' | 'filter' | (typeof STAGES)[number] | 'approximation' | 'rank' | 'lists' | null;
+
+/** The item in one list of a search. */
+export interface LegReport {
+  leg: 'vector' | 'keyword';
+  score: number | null;
+  /** Its place of all that pass the filter, from 1; null: not among the first `kMax`, or it has no word of the text. */
+  exactRank: number | null;
+  /** Its place in the list that the search made; null: that does not have it. */
+  rank: number | null;
+  /** How many hits the search takes of the list. */
+  depth: number;
+}
+
+export interface WhyReport {
+  lostAt: LostAt;
+  /** By condition of the filter, whether the item passes. */
+  conditions: { shown: unknown; passes: boolean }[];
+  legs: LegReport[];
+  /** Its place in the list that the page is cut out of; null: it is not among the first `kMax`. */
+  place: number | null;
+  /** Lost by approximation: the least of the efforts 16, 32, 64 and so on that finds it; null otherwise. */
+  effort: number | null;
+}
+
+/** Parts of a page that leave hits out, the last one first. */
+const STAGES = ['score', 'diversity', 'groups'] as const;
+const WITHOUT: Record<(typeof STAGES)[number], (page: Page) => Page> = {
+  score: ({ k, offset, groups, diversity }) => ({ k, offset, groups, diversity }),
+  diversity: (page) => ({ ...page, diversity: undefined }),
+  groups: (page) => ({ ...page, groups: undefined }),
+};
+const EFFORT_MIN = 16;
+const LINEAR: Fusing = { kind: 'linear', constant: 0, isUnit: false };
+
+/**
+ * Says why a search does not find an item, by searches: without a part of it, or exact, or deeper. They are asked one
+ * after the other.
+ */
+export class WhyNot {
+  constructor(private readonly search: Pick<SearchService, 'search' | 'count'>) {}
+
+  /** Errors: those of the search. */
+  async report(collection: string, request: WhyRequest): Promise<WhyReport> {
+    const { externalId, search, kMax } = request;
+    const own: Filter = { type: 'ids', ids: [externalId] };
+    const report: WhyReport = { lostAt: null, conditions: [], legs: [], place: null, effort: null };
+    if ((await this.search.count(collection, own)) === 0) return { ...report, lostAt: 'item' };
+    for (const { shown, filter } of request.conditions) {
+      const both: Filter = { type: 'and', filters: [filter, own] };
+      report.conditions.push({ shown, passes: (await this.search.count(collection, both)) === 1 });
+    }
+    const asking = new Asking(this.search, collection, externalId);
+    for (const leg of legsOf(search)) report.legs.push(await this.legReport(asking, leg, request));
+    if (report.conditions.some(({ passes }) => !passes)) return { ...report, lostAt: 'filter' };
+    const { offset } = search.page;
+    const found = await asking.placeIn(search);
+    if (found !== null) return { ...report, place: offset + found };
+    report.place = await asking.placeIn({ ...search, page: { k: kMax, offset: 0 } });
+    for (const stage of STAGES) {
+      const page = WITHOUT[stage](search.page);
+      if (JSON.stringify(page) === JSON.stringify(search.page)) continue;
+      if ((await asking.placeIn({ ...search, page })) !== null) return { ...report, lostAt: stage };
+    }
+    if (search.query.effort.type !== 'exact' && report.legs.some(({ leg }) => leg === 'vector')) {
+      const bare = { ...search, page: { k: search.page.k, offset } };
+      const of = (effort: SearchEffort): SearchRequest => ({ ...bare, query: { ...search.query, effort } });
+      if ((await asking.placeIn(of({ type: 'exact' }))) !== null)
+        return { ...report, lostAt: 'approximation', effort: await this.effortFor(asking, of, request.effortMax) };
+    }
+    return { ...report, lostAt: report.place === null ? 'lists' : 'rank' };
+  }
+
+  private async legReport(asking: Asking, leg: Leg, { search, kMax }: WhyRequest): Promise<LegReport> {
+    const { query } = search;
+    const exact = leg.name === 'vector' ? { effort: { type: 'exact' } as const } : {};
+    const output = { texts: false, fields: [] };
+    const of = (k: number, more: object): SearchRequest => ({
+      query: { ...query, source: leg.source, ...more },
+      page: { k, offset: 0 },
+      output,
+    });
+    const all = await asking.hitIn(of(kMax, exact));
+    const made = await asking.hitIn(of(leg.depth, {}));
+    return {
+      leg: leg.name,
+      score: all?.score ?? made?.score ?? (await this.scoreIn(asking, leg, search)),
+      exactRank: all?.place ?? null,
+      rank: made?.place ?? null,
+      depth: leg.depth,
+    };
+  }
+
+  /** Of an item that is not among the best, or does not pass the filter. */
+  private async scoreIn(asking: Asking, { name, source }: Leg, { query }: SearchRequest): Promise<number | null> {
+    if (name === 'vector' && source.type !== 'nearest') return null;
+    const own: Filter = { type: 'ids', ids: [asking.externalId] };
+    const found = await asking.hitIn({
+      query: { ...query, source, filter: own, effort: { type: 'exact' } },
+      page: { k: 1, offset: 0 },
+      output: { texts: false, fields: [] },
+    });
+    return found?.score ?? null;
+  }
+
+  private async effortFor(
+    asking: Asking,
+    of: (effort: SearchEffort) => SearchRequest,
+    effortMax: number,
+  ): Promise<number | null> {
+    for (let effort = EFFORT_MIN; effort <= effortMax; effort *= 2)
+      if ((await asking.placeIn(of(effortOf(effort)))) !== null) return effort;
+    return null;
+  }
+}
+
+interface Leg {
+  name: LegReport['leg'];
+  source: Source;
+  depth: number;
+}
+
+/** The lists that a search is made of, each as a search of its own. */
+function legsOf({ query: { source }, page: { k, offset } }: SearchRequest): Leg[] {
+  const last = k + offset;
+  if (source.type !== 'fused') return [{ name: 'vector', source, depth: last }];
+  const { text, vector, alpha, fusing } = source;
+  const isOne = (alpha === 0 || alpha === 1) && (fusing === undefined || fusing.kind === 'rrf');
+  const depth = isOne ? last : fusionDepth(last);
+  const nearest: Leg = {
+    name: 'vector',
+    source: { type: 'nearest', to: vector === undefined ? { text } : { vector, text } },
+    depth,
+  };
+  // Its own scores, whatever the fusion.
+  const words: Leg = { name: 'keyword', source: { ...source, alpha: 0, fusing: LINEAR }, depth };
+  return [...(alpha > 0 ? [nearest] : []), ...(alpha < 1 ? [words] : [])];
+}
+
+/** Looks for the item in answers. */
+class Asking {
+  constructor(
+    private readonly search: Pick<SearchService, 'search'>,
+    private readonly collection: string,
+    readonly externalId: string,
+  ) {}
+
+  /** Its place, from 1, among the hits; null: it is none of them. */
+  async placeIn(request: SearchRequest): Promise<number | null> {
+    return (await this.hitIn(request))?.place ?? null;
+  }
+
+  async hitIn(request: SearchRequest): Promise<{ place: number; score: number } | null> {
+    const output = { texts: false, fields: [] };
+    const { hits }: FoundList = await this.search.search(this.collection, { ...request, output });
+    const at = hits.findIndex(({ externalId }) => externalId === this.externalId);
+    return at < 0 ? null : { place: at + 1, score: hits[at].score };
+  }
+}

@@ -1,0 +1,44 @@
+import { WhyNot } from '../../../../../coordinator/service/search/why-not';
+import type { SearchRequest } from '../../../../../coordinator/service/search-request';
+import type { SearchAnswer, SearchService } from '../../../../../coordinator/service/service';
+
+/** Finds "wanted" where the effort is enough; no real index misses something for sure. */
+function approximate(needs: number): Pick<SearchService, 'search' | 'count'> {
+  return {
+    count: async () => 1,
+    search: async (_, { query: { effort }, page: { k } }) => {
+      const [type, given = 0] = Object.values(effort) as [string, number?];
+      const isSeen = type === 'exact' || given >= needs;
+      const ids = ['a', ...(isSeen ? ['wanted'] : []), 'b', 'c'].slice(0, k);
+      return { hits: ids.map((externalId, i) => ({ externalId, score: 1 - i / 10 })) } as unknown as SearchAnswer;
+    },
+  };
+}
+
+const search: SearchRequest = {
+  query: {
+    source: { type: 'nearest', to: { vector: Float32Array.of(1) } },
+    filter: null,
+    effort: { type: 'calibrated' },
+  },
+  page: { k: 2, offset: 0 },
+  output: { texts: false },
+};
+const asked = { externalId: 'wanted', search, conditions: [], kMax: 100 };
+
+test.each([
+  [100, 1_000, 128],
+  [16, 1_000, 16],
+  [1, 1_000, 16],
+  // No effort that may be asked for finds it.
+  [2_000, 1_000, null],
+])('an item that needs the effort %i is lost by approximation', async (needs, effortMax, effort) => {
+  const report = await new WhyNot(approximate(needs)).report('c', { ...asked, effortMax });
+  expect(report).toMatchObject({ lostAt: 'approximation', effort, legs: [{ exactRank: 2, rank: null, depth: 2 }] });
+});
+
+test('one that is behind the page is lost by its rank, not by approximation', async () => {
+  const behind = { ...asked, search: { ...search, page: { k: 1, offset: 0 } }, effortMax: 1_000 };
+  const report = await new WhyNot(approximate(100)).report('c', behind);
+  expect(report).toMatchObject({ lostAt: 'lists', legs: [{ exactRank: 2, rank: null, depth: 1 }] });
+});
