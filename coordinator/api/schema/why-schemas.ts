@@ -68,10 +68,13 @@ const place = z.int().nullable();
 export const whyAnswer = z
   .object({
     external_id: z.string(),
-    lost_at: z.enum(['item', 'filter', 'score', 'diversity', 'groups', 'approximation', 'rank', 'lists']).nullable().meta({
-      description:
-        'null: the search finds it. item: there is none. filter: `conditions` say which. score, diversity, groups: without the least score, without these, it is on the page. approximation: an exact search has it on the page. rank: others are better. lists: it is not among the first MAX_K.',
-    }),
+    lost_at: z
+      .enum(['item', 'filter', 'score', 'diversity', 'groups', 'approximation', 'rank', 'lists'])
+      .nullable()
+      .meta({
+        description:
+          'null: the search finds it. item: there is none. filter: `conditions` say which. score, diversity, groups: without the least score, without these, it is on the page. approximation: an exact search has it on the page. rank: others are better. lists: it is not among the first MAX_K.',
+      }),
     because: z.string().meta({ description: 'The same for people.' }),
     place: place.meta({ description: 'Its place in the ranked list, from 1; null: not among the first MAX_K.' }),
     conditions: z

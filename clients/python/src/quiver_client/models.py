@@ -869,10 +869,10 @@ class WhyReport:
     """Why a search does not find an item."""
 
     external_id: str
-    lost_at: Literal["item", "filter", "score", "groups", "approximation", "rank", "lists"] | None
-    """None: the search finds it. item: there is none. filter: ``conditions`` say which. score, groups: without the
-    least score, or without groups, it is on the page. approximation: an exact search has it on the page. rank:
-    others are better. lists: it is not among the first MAX_K."""
+    lost_at: Literal["item", "filter", "score", "diversity", "groups", "approximation", "rank", "lists"] | None
+    """None: the search finds it. item: there is none. filter: ``conditions`` say which. score, diversity, groups:
+    without the least score, without these, it is on the page. approximation: an exact search has it on the page.
+    rank: others are better. lists: it is not among the first MAX_K."""
     because: str
     """The same for people."""
     place: int | None

@@ -332,8 +332,8 @@ export interface QueryResult {
 
 export interface WhyReport {
   external_id: string;
-  /** null: the search finds it. item: there is none. filter: `conditions` say which. score, groups: without the least score, or without groups, it is on the page. approximation: an exact search has it on the page. rank: others are better. lists: it is not among the first MAX_K. */
-  lost_at: 'item' | 'filter' | 'score' | 'groups' | 'approximation' | 'rank' | 'lists' | null;
+  /** null: the search finds it. item: there is none. filter: `conditions` say which. score, diversity, groups: without the least score, without these, it is on the page. approximation: an exact search has it on the page. rank: others are better. lists: it is not among the first MAX_K. */
+  lost_at: 'item' | 'filter' | 'score' | 'diversity' | 'groups' | 'approximation' | 'rank' | 'lists' | null;
   /** The same for people. */
   because: string;
   /** Its place in the ranked list, from 1; null: not among the first MAX_K. */
