@@ -88,21 +88,23 @@ function searcher(search: SearchService, doubts: FilterDoubts): (call: SearchCal
 }
 
 /**
- * The fields by which a search groups or orders, or in which it looks for words; undefined: there are none. `at`: where
- * it stands in the request; `words`: where its words stand. Fields of words that must be there are of the filter.
+ * The fields by which a search groups, orders or keeps hits apart, or in which it looks for words; undefined: there are
+ * none. `at`: where it stands in the request; `words`: where its words stand. Fields of words that must be there are of
+ * the filter.
  */
 function namedFields(
-  { query: { source }, page: { groups }, output: { order } }: SearchRequest,
+  { query: { source }, page: { groups, diversity }, output: { order } }: SearchRequest,
   at: string,
   words: string,
 ): NamedField[] | undefined {
   const clauses = source.type === 'fused' ? source.keywords?.clauses : undefined;
-  if (groups === undefined && order === undefined && clauses === undefined) return undefined;
+  const apart = diversity?.type === 'field' ? [{ path: diversity.path, place: `${at}diversity.field` }] : [];
+  if (groups === undefined && order === undefined && clauses === undefined && apart.length === 0) return undefined;
   const ofWords = (clauses ?? []).flatMap(({ occurs, path }) =>
     occurs === 'may' && path !== undefined ? [{ path, place: `${at}${words}` }] : [],
   );
   const grouping = groups === undefined ? [] : [{ path: groups.path, place: `${at}group_by` }];
-  const all = [...ofWords, ...grouping, ...orderingFields(order, at)];
+  const all = [...ofWords, ...grouping, ...apart, ...orderingFields(order, at)];
   return all.length === 0 ? undefined : all;
 }
 

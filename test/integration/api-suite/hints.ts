@@ -164,6 +164,11 @@ export function hintsSuite(context: SuiteContext): void {
             'queries[1].group_by: "metadata.category"; fields of the metadata are named directly: did you mean "category"?',
           ],
         ],
+        [
+          'search',
+          { vector: [1, 2, 3], diversity: { field: 'categry' } },
+          ['diversity.field: "categry"; did you mean "category"?'],
+        ],
         ['scroll', { order_by: [{ field: 'raer' }] }, ['order_by[0].field: "raer"; did you mean "rare"?']],
         [
           'aggregate',
