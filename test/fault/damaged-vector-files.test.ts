@@ -87,7 +87,7 @@ describe('originals that are cut short under a loaded index', () => {
       }
       clearInterval(alive);
       `,
-      { folder, deadlineMs: 150_000 },
+      { folder },
     );
   });
 
@@ -234,7 +234,7 @@ describe('originals in which a byte is another one, with their length as it was'
       await index.close();
       clearInterval(alive);
       `,
-      { folder, deadlineMs: 60_000 },
+      { folder },
     );
   });
 
@@ -291,7 +291,7 @@ describe('originals in which a byte is another one, with their length as it was'
       await index.close();
       clearInterval(alive);
       `,
-      { folder, deadlineMs: 60_000 },
+      { folder },
     );
   });
 
@@ -334,7 +334,7 @@ describe('originals in which a byte is another one, with their length as it was'
       await onDisk.close();
       clearInterval(alive);
       `,
-      { folder, deadlineMs: 60_000 },
+      { folder },
     );
   });
 
@@ -362,7 +362,7 @@ describe('originals in which a byte is another one, with their length as it was'
       }
       clearInterval(alive);
       `,
-      { folder, deadlineMs: 60_000 },
+      { folder },
     );
   });
 
@@ -390,7 +390,7 @@ describe('originals in which a byte is another one, with their length as it was'
       }
       clearInterval(alive);
       `,
-      { folder, deadlineMs: 60_000 },
+      { folder },
     );
   });
 });
@@ -426,7 +426,7 @@ test('a save of version 1, which measured another kind of effort, keeps its rows
     await index.close();
     clearInterval(alive);
     `,
-    { folder, deadlineMs: 60_000 },
+    { folder },
   );
 });
 
@@ -512,6 +512,6 @@ test('a save whose fields are anything, with checksums that fit, is refused or w
     assert(counts.refused > 100 && counts.loaded > 30, JSON.stringify(counts));
     clearInterval(alive);
     `,
-    { folder, deadlineMs: 150_000 },
+    { folder },
   );
 });

@@ -11,7 +11,7 @@ import { findChromium, HeadlessBrowser } from '../support/machines/headless-brow
 
 const root = resolve(__dirname, '../..');
 const CLIENT = join(root, 'clients/typescript');
-const COMMAND_MS = 120_000;
+const COMMAND_MS = 600_000;
 
 const server = new EmbeddedProcess();
 let folder: string;

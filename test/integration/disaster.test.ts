@@ -45,7 +45,6 @@ stepsTest(
       cluster = await ClusterProcesses.start({ nodes: 2, coordinators: 1, environment });
       const { stdout } = await promisify(execFile)('bash', ['-e', '-c', commandsOf('When everything is lost')], {
         env: { PATH: process.env.PATH, QUIVER: cluster.baseUrl(), API_KEY },
-        timeout: 90_000,
       });
       expect(stdout).toContain('"state":"done"');
       expect((await call('GET', '/v1/collections/books/export')).vectors).toEqual(before.vectors);

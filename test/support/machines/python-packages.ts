@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 /** The Python packages in `clients`, and what this machine's Python can do with them. */
 
 const root = resolve(__dirname, '../../..');
-const CHECK_MS = 30_000;
+const CHECK_MS = 180_000;
 /** Where the sources of all of them are, so that none need be installed. */
 export const PYTHON_SOURCES = ['python/src', 'python-langchain', 'python-llama-index', 'python-haystack/src']
   .map((folder) => join(root, 'clients', folder))

@@ -2,9 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { PATIENCE_MS } from '../eventually';
 
 const QUIVER = resolve(__dirname, '../../../scripts/quiver.cjs');
-const DEADLINE_MS = 120_000;
+const DEADLINE_MS = PATIENCE_MS;
 
 export interface CommandOutcome {
   /** Null: a signal ended it. */

@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** How long the kernel may take until every thread of a process stands, in milliseconds. */
-const DEADLINE_MS = 10_000;
+const DEADLINE_MS = 60_000;
 
 /**
  * Freezes a process (SIGSTOP), and returns only when every thread of it stands. The signal alone is not enough: `kill`
  * returns when it is sent, and a thread on another processor may still answer what comes a moment later. SIGCONT lets
  * it go on.
  *
- * @throws if the process is gone, or has not stood still after ten seconds.
+ * @throws if the process is gone, or has not stood still after a minute.
  */
 export function stopProcess(pid: number): void {
   process.kill(pid, 'SIGSTOP');
