@@ -10,7 +10,7 @@ import { sharedCluster } from './shared-cluster';
 const ITEMS = 12_000;
 const MATCHES = ITEMS / 3;
 /** Of the processor, for whatever comes before an answer: far below what such writes once took. */
-const LATE_MS = 5_000;
+const LATE_MS = 1_000;
 /** A node that is kept from the processor for so long may lose its leads, rightly. */
 const KEPT_MS = 1_000;
 const COLLECTION = 'texts';
