@@ -1,12 +1,10 @@
 import { BASE } from '../api/base';
 import { ApiError, UnreachableError } from '../api/client';
 import { credential } from '../api/credential';
+import type { AnswerOf } from '../api/shapes';
 import { session } from '../state/session';
 
-export interface UploadAnswer {
-  document_id: string;
-  chunks_created: number;
-}
+export type UploadAnswer = AnswerOf<'post_documents_upload'>;
 
 /**
  * Sends a file; `onSent` gets the share of it that left. The server cuts, embeds and stores while it reads, and reads

@@ -9,7 +9,7 @@ import type { SlotScores } from '../slots/slot-scores';
 import { DiskSegment, type SavedSegment } from './disk-segment';
 import { mergedHits } from './merged-hits';
 import { MovedSlots } from './moved-slots';
-import { EFFORT, nativeBinding, nativeError } from './native-binding';
+import { nativeBinding, nativeError, effortNumbers } from './native-binding';
 import { checkPut, checkQuery } from './vector-arguments';
 import type { IndexSearch, VectorIndex, VectorIndexOptions, VectorIndexStatus } from './vector-index';
 
@@ -171,7 +171,7 @@ export class DiskVectorIndex implements VectorIndex {
     for (const segment of segments) segment.users += 1;
     try {
       const addons = segments.map(({ addon }) => addon);
-      const ef = effort.type === 'ef' ? effort.ef : 0;
+      const [effortKind, given] = effortNumbers(effort);
       const parts =
         addons.length === 0
           ? []
@@ -180,8 +180,8 @@ export class DiskVectorIndex implements VectorIndex {
                 addons,
                 query,
                 k,
-                EFFORT[effort.type],
-                ef,
+                effortKind,
+                given,
                 kind,
                 words,
                 allowed?.size ?? 0,

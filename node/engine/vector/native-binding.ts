@@ -5,6 +5,7 @@ import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { packageRoot } from '../../../shared/base/process/package-root';
 import type { Metric } from '../../../shared/contract/vector/metric';
 import type { Quantization } from '../../../shared/contract/vector/quantization';
+import type { SearchEffort } from '../../../shared/contract/shard/shard-read';
 import type { SlotScores } from '../slots/slot-scores';
 import type { AddonFilterIndex } from './native-filters';
 
@@ -180,8 +181,13 @@ export interface NativeBinding {
 /** How the addon numbers the care with which rows are linked. */
 export const CARE = { quick: 0, thorough: 1 } as const;
 
-/** How the addon numbers the kinds of effort. */
-export const EFFORT = { calibrated: 0, ef: 1, exact: 2 } as const;
+const CALIBRATED = [0, 0] as const;
+const EXACT = [2, 0] as const;
+
+/** An effort as the addon takes it: the number of its kind, and what is given. */
+export function effortNumbers(effort: SearchEffort): readonly [kind: number, given: number] {
+  return effort.type === 'ef' ? [1, effort.ef] : effort.type === 'exact' ? EXACT : CALIBRATED;
+}
 
 let binding: NativeBinding | undefined;
 

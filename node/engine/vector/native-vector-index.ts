@@ -6,7 +6,7 @@ import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { SlotScores } from '../slots/slot-scores';
 import { Maintainer } from './maintainer';
 import { GRAPH_ROWS_MIN } from './maintenance';
-import { type AddonVectorIndex, CARE, EFFORT, nativeBinding, nativeError } from './native-binding';
+import { type AddonVectorIndex, CARE, effortNumbers, nativeBinding, nativeError } from './native-binding';
 import { checkPut, checkQuery } from './vector-arguments';
 import type { IndexSearch, VectorIndex, VectorIndexOptions, VectorIndexStatus } from './vector-index';
 
@@ -114,14 +114,13 @@ export class NativeVectorIndex implements VectorIndex {
     const { k, effort, allowed } = options;
     const counted = options.counted === true || undefined;
     checkQuery(query, k, this.options.dim);
-    const kind = EFFORT[effort.type];
-    const ef = effort.type === 'ef' ? effort.ef : 0;
+    const [kind, given] = effortNumbers(effort);
     try {
-      if (allowed === null) return await this.addon.search(query, k, kind, ef, ALLOWED.all, null, 0, counted);
-      if (this.addon.prefersScan(k, kind, ef, allowed.size)) {
-        return await this.addon.search(query, k, kind, ef, ALLOWED.slots, allowed.toArray(), allowed.size, counted);
+      if (allowed === null) return await this.addon.search(query, k, kind, given, ALLOWED.all, null, 0, counted);
+      if (this.addon.prefersScan(k, kind, given, allowed.size)) {
+        return await this.addon.search(query, k, kind, given, ALLOWED.slots, allowed.toArray(), allowed.size, counted);
       }
-      return await this.addon.search(query, k, kind, ef, ALLOWED.bitmap, allowed.toBitmap(0), allowed.size, counted);
+      return await this.addon.search(query, k, kind, given, ALLOWED.bitmap, allowed.toBitmap(0), allowed.size, counted);
     } catch (error) {
       throw this.failureOf(error);
     }

@@ -1,6 +1,6 @@
 import type { SearchEffort } from '../../../shared/contract/shard/shard-read';
 import type { SlotSearchCost } from '../slots/slot-scores';
-import { EFFORT, nativeBinding } from './native-binding';
+import { nativeBinding, effortNumbers } from './native-binding';
 
 /**
  * Hits that have room here cost no memory of their own. An answer has more than were asked for only where the last of
@@ -42,12 +42,13 @@ export function searchSharedVectors(
     counted?: true | undefined;
   },
 ): FoundSlots | null {
+  const [kind, given] = effortNumbers(effort);
   const answer = nativeBinding().searchInline(
     number,
     query,
     k,
-    EFFORT[effort.type],
-    effort.type === 'ef' ? effort.ef : 0,
+    kind,
+    given,
     filter?.index ?? null,
     filter?.program ?? null,
     counted,

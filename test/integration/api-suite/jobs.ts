@@ -123,13 +123,16 @@ export function jobsSuite(context: SuiteContext): void {
 
     test('pages follow each other by a cursor, and none is missing', async () => {
       const { api } = context;
-      const whole = dataOf(await api.get('/v1/jobs?limit=1000')).jobs.map(({ id }: any) => id);
+      // A move leaves nothing when it is over, and one may be under way.
+      const idsOf = ({ jobs }: any): string[] =>
+        jobs.filter(({ kind }: any) => kind !== 'move').map(({ id }: any) => id);
+      const whole = idsOf(dataOf(await api.get('/v1/jobs?limit=1000')));
       expect(whole.length).toBeGreaterThan(2);
       const seen: string[] = [];
       let path: string | null = '/v1/jobs?limit=2';
       while (path !== null) {
         const page: any = dataOf(await api.get(path));
-        seen.push(...page.jobs.map(({ id }: any) => id));
+        seen.push(...idsOf(page));
         path = page.next_cursor === null ? null : `/v1/jobs?limit=2&cursor=${page.next_cursor}`;
       }
       expect(seen).toEqual(whole);
