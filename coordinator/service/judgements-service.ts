@@ -38,6 +38,6 @@ export interface JudgementsService {
   put(collection: string, name: string, judged: readonly JudgedQuery[]): Promise<JudgementsView>;
   /** Errors: not_found; unavailable. */
   delete(collection: string, name: string): Promise<void>;
-  /** Begins a job that asks all queries in all variants. Errors: not_found; unavailable. */
+  /** Begins a job that asks all queries in all variants. Errors: not_found; limit_exceeded; unavailable. */
   evaluate(collection: string, request: EvaluationRequest): Promise<JobView>;
 }

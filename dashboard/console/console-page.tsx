@@ -10,7 +10,7 @@ import { PathInput } from './path-input';
 import { SnippetButtons } from './snippet-buttons';
 import type { ConsoleRequest } from './snippets';
 
-const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'];
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const FIRST: ConsoleRequest = { method: 'GET', path: '/v1/collections', body: '' };
 /** A longer answer makes the page slow, and is not read here anyway. */
 const SHOWN_CHARACTERS_MAX = 400_000;

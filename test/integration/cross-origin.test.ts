@@ -38,7 +38,7 @@ test('a page of a listed origin asks first, without a key, and reads answers and
     expect([httpStatus, text, headers['content-type']]).toEqual([204, '', undefined]);
     expect(headers).toMatchObject({
       'access-control-allow-origin': APP,
-      'access-control-allow-methods': 'GET, POST, PATCH, DELETE',
+      'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
       'access-control-max-age': '7200',
       vary: expect.stringContaining('origin'),
     });

@@ -1,4 +1,4 @@
-import type { Endpoint } from './endpoint';
+import { type Endpoint, METHODS } from './endpoint';
 
 interface Pattern {
   endpoint: Endpoint;
@@ -6,9 +6,6 @@ interface Pattern {
   literals: (string | null)[];
   parameters: { name: string; index: number }[];
 }
-
-/** In the order in which messages name them. */
-const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** An endpoint, and the positions of its parameters among the raw segments of the path. */
 export interface EndpointMatch {

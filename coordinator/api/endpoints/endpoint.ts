@@ -8,12 +8,15 @@ import type { ItemBounds } from '../body/body-scanner';
 import type { HandlerOnce } from '../requests/request-once';
 import type { RequestWarnings } from '../requests/request-warnings';
 
+/** Methods of endpoints, in the order in which messages name them. */
+export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
 /**
  * One row of the endpoint table: everything that is known about an endpoint. Routing, checks, validation, the OpenAPI
  * document and the explorer are made from it.
  */
 export interface Endpoint {
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  method: (typeof METHODS)[number];
   /**
    * Path with `{name}` for parameters, each a whole segment. It is the endpoint's name in metrics, usage and
    * documentation.

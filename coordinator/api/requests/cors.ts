@@ -1,11 +1,10 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { EVERY_ORIGIN, isAllowedOrigin, isListedOrigin } from '../../../shared/base/config/origin-list';
-import type { BareAnswer } from '../endpoints/endpoint';
+import { type BareAnswer, METHODS } from '../endpoints/endpoint';
 import type { RequestTarget } from './request-target';
 
 /** The first segment of the path of the Model Context Protocol, which has origins of its own. */
 const MCP_SEGMENT = 'mcp';
-const METHODS = 'GET, POST, PATCH, DELETE';
 /** What pages may send besides what every page may. */
 const REQUEST_HEADERS = [
   'accept',
@@ -87,7 +86,7 @@ export class Cors {
     if (allowed === null) return null;
     const answer: OutgoingHttpHeaders = {
       'access-control-allow-origin': allowed,
-      'access-control-allow-methods': METHODS,
+      'access-control-allow-methods': METHODS.join(', '),
       'access-control-allow-headers': REQUEST_HEADERS,
       'access-control-max-age': REMEMBERED_SECONDS,
       vary: 'origin, access-control-request-method, access-control-request-headers, access-control-request-private-network',

@@ -4,7 +4,7 @@ import { JUDGEMENTS_BYTES_MAX, JUDGEMENTS_MAX } from '../../service/judgements/s
 import type { JudgedQuery } from '../../service/judgements-service';
 import { boundedArray, boundedText, collectionName, idViolation, integer, withDefault } from '../fields/fields';
 import { valueHint } from '../fields/field-hints';
-import { report, validate } from '../fields/issue';
+import { type IssueSink, report, validate } from '../fields/issue';
 import { requestFieldsOf } from '../fields/request-fields';
 import type { HttpLimits } from '../requests/http-limits';
 import { queryBody } from './search-schemas';
@@ -13,7 +13,10 @@ const QUERIES_MAX = 1_000;
 const GRADED_MAX = 1_000;
 const GRADE_MAX = 1_000;
 const VARIANTS_MAX = 16;
+/** They lie in the record of the job, which stays for days. */
+const VARIANTS_BYTES_MAX = 32 * 1024;
 const EVALUATED_HITS_MAX = 100;
+const EVALUATED_HITS = 10;
 const NAME_MAX = 100;
 /** What an evaluation says itself, and options that change what is told of hits alone. */
 const NO_VARIANT: ReadonlySet<string> = new Set([
@@ -38,17 +41,9 @@ export const judgementsParameters = z.object({
   id: collectionName.meta({ description: 'The name of the judgements.' }),
 });
 
-/** Grades by id: any id can be one, so it is no object with prototypes. */
+/** Grades by id: any id can be one, so it becomes no object with prototypes. */
 const relevant = z
-  .preprocess(
-    (value, context) => {
-      if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-      // Schemas of objects pass over it.
-      if (Object.hasOwn(value, '__proto__')) report(context, value, 'can’t name the id "__proto__"');
-      return value;
-    },
-    z.record(z.string(), z.number().min(0).max(GRADE_MAX)),
-  )
+  .record(z.string(), z.number().min(0).max(GRADE_MAX))
   .transform((given, context) => {
     const grades = new Map(Object.entries(given));
     for (const id of grades.keys()) {
@@ -66,6 +61,14 @@ const relevant = z
     description: `Grades by external_id, from 0 (no answer) to ${GRADE_MAX}; what is not judged counts as 0. One at least is above 0.`,
   });
 
+/** Schemas of objects pass over what has this name. */
+function refusePrototype(value: unknown, context: IssueSink): unknown {
+  const grades = typeof value === 'object' && value !== null ? (value as { relevant?: unknown }).relevant : null;
+  if (typeof grades === 'object' && grades !== null && Object.hasOwn(grades, '__proto__'))
+    report(context, value, 'can’t name the id "__proto__"', { path: ['relevant'] });
+  return value;
+}
+
 export function judgementsBody(limits: HttpLimits) {
   const judged = z.object({
     query: boundedText(limits.queryLengthMax, 'MAX_QUERY_LENGTH').refine((text) => text.trim() !== '', {
@@ -73,7 +76,7 @@ export function judgementsBody(limits: HttpLimits) {
     }),
     relevant,
   });
-  return boundedArray(judged, QUERIES_MAX)
+  return boundedArray(z.preprocess(refusePrototype, judged), QUERIES_MAX)
     .transform((queries, context): JudgedQuery[] => {
       if (queries.length === 0) report(context, queries, 'must not be empty');
       return queries;
@@ -111,12 +114,20 @@ export function evaluationBody(limits: HttpLimits) {
       description:
         'Options of POST /v1/query that change what is found, such as {"alpha": 0.5, "fuzzy": "auto"}; {}: as it is. `name` is shown in the place of them.',
     });
+  const hitsMax = Math.min(EVALUATED_HITS_MAX, limits.kMax);
   return z.object({
     name: collectionName.meta({ description: 'The name of the judgements.' }),
-    variants: boundedArray(variant, VARIANTS_MAX).refine((variants) => variants.length > 0, {
-      error: 'must not be empty',
-    }),
-    k: withDefault(integer(1, Math.min(EVALUATED_HITS_MAX, limits.kMax)), 10).meta({
+    variants: boundedArray(variant, VARIANTS_MAX)
+      .superRefine((variants, context) => {
+        if (variants.length === 0) report(context, variants, 'must not be empty');
+        const bytes = Buffer.byteLength(JSON.stringify(variants));
+        if (bytes > VARIANTS_BYTES_MAX)
+          report(context, variants, `take ${bytes} bytes, more than the maximum of ${VARIANTS_BYTES_MAX}`, {
+            kind: 'limit_exceeded',
+          });
+      })
+      .meta({ description: `At most ${VARIANTS_BYTES_MAX} bytes as JSON.` }),
+    k: withDefault(integer(1, hitsMax), Math.min(EVALUATED_HITS, hitsMax)).meta({
       description: 'How many hits of each query count.',
     }),
   });

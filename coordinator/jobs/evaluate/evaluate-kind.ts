@@ -1,7 +1,7 @@
 import { setImmediate as nextRound } from 'node:timers/promises';
-import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
+import { type ErrorKind, isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import { inSlices } from '../../../shared/base/time/work-slices';
-import type { JobRights, JobView } from '../../service/jobs-service';
+import { isEnded, type JobRights, type JobView } from '../../service/jobs-service';
 import { type Estimate, estimates } from '../../service/judgements/estimates';
 import type { EvaluationRequest, JudgedQuery, JudgementsService } from '../../service/judgements-service';
 import { MEASURES, type Measures, measuresOf } from '../../service/judgements/measures';
@@ -15,10 +15,20 @@ export const EVALUATE = 'evaluate';
 /** Queries that are told of a variant: those that lost most. */
 const TOLD_QUERIES = 5;
 const TOLD_CHARACTERS = 200;
+/** Of a collection, that are not over. */
+const EVALUATIONS_MAX = 16;
 /** Ids of one filter. */
 const IDS_AT_ONCE = 1_000;
 /** Shards on machines with other instructions may score an item differently in its last digits. */
 const SAME = 1e-9;
+
+/** Kinds of errors by which a search is refused as it is. */
+const REFUSED: ReadonlySet<ErrorKind> = new Set([
+  'invalid_parameter',
+  'schema_violation',
+  'dimension_mismatch',
+  'limit_exceeded',
+]);
 
 interface EvaluateInput extends EvaluationRequest {
   /** Of the collection, and the revision of the judgements: others than were meant are not evaluated. */
@@ -41,7 +51,7 @@ export class EvaluateKind implements JobKind {
 
   constructor(
     private readonly parts: {
-      judgements: Pick<StoredJudgements, 'find'>;
+      judgements: Pick<StoredJudgements, 'find' | 'identityOf'>;
       search: Pick<SearchService, 'search' | 'count'>;
       searchOf: VariantSearch;
     },
@@ -59,10 +69,7 @@ export class EvaluateKind implements JobKind {
     for (const [i, { query, relevant }] of judged.entries()) {
       for (const [at, variant] of variants.entries()) {
         stop.throwIfAborted();
-        const { hits } = await search.search(
-          collection,
-          requestOf(() => searchOf(variant, query, k), query, at),
-        );
+        const { hits } = await asked(async () => search.search(collection, searchOf(variant, query, k)), query, at);
         if (hits.length === 0) empty[at] += 1;
         measured[at].push(measuresOf(idsOf(hits), relevant, k));
         // What is found at once is no round of the event loop.
@@ -72,7 +79,8 @@ export class EvaluateKind implements JobKind {
     }
     const missing = await this.missing(collection, judged, stop);
     // Hits of another collection under this name would be taken for its own.
-    await this.judgedOf(collection, input);
+    if ((await this.parts.judgements.identityOf(collection)) !== input.identity)
+      throw new QuiverError('conflict', `collection "${collection}" was made anew while it was asked; evaluate again`);
     return {
       judgements: input.name,
       k,
@@ -104,15 +112,22 @@ export class EvaluateKind implements JobKind {
   }
 }
 
-/** Errors: that of `make`, with the query and the variant that it is about. */
-function requestOf(make: () => SearchRequest, query: string, at: number): SearchRequest {
+/** Errors: those of `search`; what it refuses, with the query and the variant that it is about. */
+async function asked(search: () => Promise<FoundList>, query: string, at: number): Promise<FoundList> {
   try {
-    return make();
+    return await search();
   } catch (error) {
-    if (!isQuiverError(error)) throw error;
-    const shown = JSON.stringify(query.slice(0, TOLD_CHARACTERS));
-    throw new QuiverError(error.kind, `variants[${at}], asked for ${shown}: ${error.message}`, { cause: error });
+    if (!isQuiverError(error) || !REFUSED.has(error.kind)) throw error;
+    throw new QuiverError(error.kind, `variants[${at}], asked for ${JSON.stringify(told(query))}: ${error.message}`, {
+      cause: error,
+    });
   }
+}
+
+/** The beginning of a long text. */
+function told(text: string): string {
+  if (text.length <= TOLD_CHARACTERS) return text;
+  return `${text.slice(0, TOLD_CHARACTERS - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }
 
 function idsOf(hits: FoundList['hits']): string[] {
@@ -133,7 +148,7 @@ function* compared(
   const all = yield* estimates(lists);
   const estimatesOf = (at: number): Estimates => mapped((_, i) => all[at * MEASURES.length + i]);
   return variants.map(({ name, ...options }, at) => ({
-    name: typeof name === 'string' ? name : JSON.stringify(options),
+    name: typeof name === 'string' ? name : told(JSON.stringify(options)),
     ...estimatesOf(at),
     queries_without_hits: empty[at],
     ...(at > 0 && {
@@ -149,7 +164,7 @@ function* compared(
 
 function lostMost(first: readonly Measures[], own: readonly Measures[], judged: readonly JudgedQuery[]): object[] {
   return judged
-    .map(({ query }, i) => ({ query: query.slice(0, TOLD_CHARACTERS), first_ndcg: first[i].ndcg, ndcg: own[i].ndcg }))
+    .map(({ query }, i) => ({ query: told(query), first_ndcg: first[i].ndcg, ndcg: own[i].ndcg }))
     .filter(({ first_ndcg: before, ndcg }) => ndcg < before - SAME)
     .sort((a, b) => a.ndcg - a.first_ndcg - (b.ndcg - b.first_ndcg))
     .slice(0, TOLD_QUERIES);
@@ -161,7 +176,9 @@ function mapped<Value>(make: (measure: keyof Measures, i: number) => Value): Rec
 
 /** Judgements that are stored, and evaluations of them as jobs. */
 export class JudgementRequests implements JudgementsService {
-  constructor(private readonly parts: { stored: StoredJudgements; jobs: Pick<StoredJobs, 'begin' | 'newId'> }) {}
+  constructor(
+    private readonly parts: { stored: StoredJudgements; jobs: Pick<StoredJobs, 'begin' | 'list' | 'newId'> },
+  ) {}
 
   list: JudgementsService['list'] = (collection) => this.parts.stored.list(collection);
   put: JudgementsService['put'] = (collection, name, judged) => this.parts.stored.put(collection, name, judged);
@@ -175,6 +192,14 @@ export class JudgementRequests implements JudgementsService {
   async evaluate(collection: string, request: EvaluationRequest): Promise<JobView> {
     const { stored, jobs } = this.parts;
     const { identity, revision } = await stored.find(collection, request.name);
+    // A client that begins them faster than they end would fill the store.
+    const isWaiting = (job: JobView): boolean =>
+      job.kind === EVALUATE && job.collection === collection && !isEnded(job);
+    if ((await jobs.list()).filter(isWaiting).length >= EVALUATIONS_MAX)
+      throw new QuiverError(
+        'limit_exceeded',
+        `collection "${collection}" has ${EVALUATIONS_MAX} evaluations that are not over, the most there may be; wait for them or cancel them`,
+      );
     const input: EvaluateInput = { ...request, identity, revision };
     const id = jobs.newId(EVALUATE);
     return jobs.begin({ id, kind: EVALUATE, collection, subject: request.name, input, unit: 'searches' });

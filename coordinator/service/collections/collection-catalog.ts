@@ -92,6 +92,16 @@ export class CollectionCatalog {
     return (await this.readEntry(name)).record;
   }
 
+  /** The same, with its entry: what is only right beside this collection is stored by its revision. */
+  async readEntry(name: string): Promise<{ entry: StoreEntry; record: CollectionRecord }> {
+    const entry = await this.store.get(collectionPath(name));
+    if (entry === null) throw collectionNotFound(name);
+    const record = collectionFromEntry(entry);
+    if (record.state !== 'ready') throw collectionNotFound(name);
+    this.directory.put(record, entry.revision);
+    return { entry, record };
+  }
+
   /** The uid that the shards of this collection have now, by the store; null when it is gone. */
   async uidOf(collection: { name: string; uid: string; identity?: string | undefined }): Promise<string | null> {
     const entry = await this.store.get(collectionPath(collection.name));
@@ -384,15 +394,6 @@ export class CollectionCatalog {
       this.records.set(entry, record);
     }
     return record;
-  }
-
-  private async readEntry(name: string): Promise<{ entry: StoreEntry; record: CollectionRecord }> {
-    const entry = await this.store.get(collectionPath(name));
-    if (entry === null) throw collectionNotFound(name);
-    const record = collectionFromEntry(entry);
-    if (record.state !== 'ready') throw collectionNotFound(name);
-    this.directory.put(record, entry.revision);
-    return { entry, record };
   }
 }
 

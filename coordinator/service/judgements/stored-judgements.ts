@@ -2,7 +2,6 @@ import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { ClusterStore, StoreEntry } from '../../../shared/cluster-store/cluster-store';
 import type { CollectionCatalog } from '../collections/collection-catalog';
-import { collectionNotFound } from '../routing/collection-not-found';
 import { readableEntries } from '../readable-entries';
 import type { JudgedQuery, JudgementsView } from '../judgements-service';
 
@@ -11,16 +10,23 @@ const PREFIX = '/q/judgements/';
 /** All of a collection's are read at once, and fit into a message of etcd's. */
 export const JUDGEMENTS_MAX = 16;
 export const JUDGEMENTS_BYTES_MAX = 128 * 1024;
+/** Every failed attempt means that the collection was changed. */
+const ATTEMPTS_MAX = 16;
 
 /** Judged queries in the cluster store. */
 export class StoredJudgements {
   constructor(
     private readonly parts: {
       store: ClusterStore;
-      catalog: Pick<CollectionCatalog, 'shown' | 'find'>;
+      catalog: Pick<CollectionCatalog, 'shown' | 'readEntry'>;
       clock: Pick<Clock, 'wallMs'>;
     },
   ) {}
+
+  /** The collection that has the name now. Errors: not_found; unavailable. */
+  async identityOf(collection: string): Promise<string> {
+    return (await this.parts.catalog.shown(collection)).identity;
+  }
 
   /** As JudgementsService says. */
   async list(collection: string): Promise<JudgementsView[]> {
@@ -43,13 +49,7 @@ export class StoredJudgements {
 
   /** As JudgementsService says. */
   async put(collection: string, name: string, judged: readonly JudgedQuery[]): Promise<JudgementsView> {
-    const { store, catalog, clock } = this.parts;
-    const { identity } = await catalog.shown(collection);
-    const key = prefixOf(identity) + name;
-    const others = (await store.list(prefixOf(identity))).entries.filter((entry) => entry.key !== key);
-    if (others.length >= JUDGEMENTS_MAX)
-      throw new QuiverError('limit_exceeded', `a collection has at most ${JUDGEMENTS_MAX} sets of judgements`);
-    const stored = { judged: [...judged], updatedAt: new Date(clock.wallMs()).toISOString() };
+    const stored = { judged: [...judged], updatedAt: new Date(this.parts.clock.wallMs()).toISOString() };
     const value = JSON.stringify({
       updated_at: stored.updatedAt,
       queries: judged.map(({ query, relevant }) => ({ query, relevant: [...relevant] })),
@@ -60,14 +60,25 @@ export class StoredJudgements {
         'limit_exceeded',
         `the judgements take ${bytes} bytes, more than the maximum of ${JUDGEMENTS_BYTES_MAX}; part them under several names`,
       );
-    await store.transact([], [{ type: 'put', key, value }]);
-    // Whoever deleted it meanwhile may have looked for judgements before these were there.
-    const now = await catalog.find(collection).catch(() => null);
-    if (now?.identity !== identity) {
-      await store.transact([], [{ type: 'delete', key }]);
-      throw collectionNotFound(collection);
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      const key = await this.putBeside(collection, name, value);
+      if (key !== null) return viewOf({ key }, stored);
     }
-    return viewOf({ key }, stored);
+    throw new QuiverError('unavailable', `collection "${collection}" changes too often; the call may be retried`);
+  }
+
+  /** The key; null: the collection was changed meanwhile. */
+  private async putBeside(collection: string, name: string, value: string): Promise<string | null> {
+    const { store, catalog } = this.parts;
+    const { entry, record } = await catalog.readEntry(collection);
+    const prefix = prefixOf(record.identity);
+    const key = prefix + name;
+    const others = (await store.list(prefix)).entries.filter((other) => other.key !== key);
+    if (others.length >= JUDGEMENTS_MAX)
+      throw new QuiverError('limit_exceeded', `a collection has at most ${JUDGEMENTS_MAX} sets of judgements`);
+    // Whoever deletes the collection forgets its judgements once: none may come later.
+    const beside = [{ key: entry.key, revision: entry.revision }];
+    return (await store.transact(beside, [{ type: 'put', key, value }])).applied ? key : null;
   }
 
   /** As JudgementsService says. */

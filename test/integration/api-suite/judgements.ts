@@ -61,6 +61,13 @@ export function judgementsSuite(context: SuiteContext): void {
       ['no answer', [{ query: 'car', relevant: { a: 0 } }], 422, /\[0\]\.relevant must have a grade above 0/],
       ['a grade below 0', [{ query: 'car', relevant: { a: -1 } }], 422, /\[0\]\.relevant\.a must be at least 0/],
       ['a grade that is a text', [{ query: 'car', relevant: { a: '1' } }], 422, /must be a number/],
+      ['nothing of a query', [{ query: 'car' }], 422, /\[0\]\.relevant is required/],
+      [
+        'a name of objects',
+        JSON.parse('[{ "query": "car", "relevant": { "a": 1, "__proto__": 1 } }]'),
+        422,
+        /\[0\]\.relevant can’t name the id "__proto__"/,
+      ],
       ['an empty id', [{ query: 'car', relevant: { '': 1 } }], 422, /relevant has an id/],
       ['too many', Array.from({ length: 1_001 }, () => JUDGED[0]), 400, /1001 elements/],
       [
@@ -120,6 +127,33 @@ export function judgementsSuite(context: SuiteContext): void {
       dataOf(await put(name, 'set', JUDGED));
       const asked = { name: 'set', variants: [{}, variant] };
       expect(errorOf(await context.api.post(`/v1/collections/${name}/evaluate`, asked), 422)).toMatch(message);
+    });
+
+    test('an evaluation says which variant a collection refuses', async () => {
+      const name = await filled();
+      dataOf(await put(name, 'set', JUDGED));
+      const variants = [{ alpha: 0 }, { alpha: 0, field_weights: { title: 2 } }];
+      const job = await evaluated(name, { name: 'set', variants });
+      expect(job).toMatchObject({ state: 'failed', result: null });
+      expect(job.error).toMatch(/^variants\[1\], asked for "car": .*has no keyword_fields/);
+    });
+
+    test('an evaluation of variants that take much is refused', async () => {
+      const name = await filled();
+      dataOf(await put(name, 'set', JUDGED));
+      const ids = Array.from({ length: 1_000 }, (_, i) => `${i}-${'x'.repeat(40)}`);
+      const asked = { name: 'set', variants: [{ filters: { $id: ids } }] };
+      const answer = await context.api.post(`/v1/collections/${name}/evaluate`, asked);
+      expect(errorOf(answer, 400)).toMatch(/^variants take \d+ bytes, more than the maximum of 32768/);
+    });
+
+    test('the name of a variant is cut where its options are long', async () => {
+      const name = await filled();
+      dataOf(await put(name, 'set', JUDGED));
+      const variants = [{ alpha: 0, filters: { title: '😀'.repeat(500) } }];
+      const { result } = await evaluated(name, { name: 'set', variants });
+      expect(result.variants[0].name).toMatch(/^\{"alpha":0,"filters":.{1,180}…$/u);
+      expect(result.variants[0].name.isWellFormed()).toBe(true);
     });
 
     test('an evaluation without variants, or of what is not there, is refused', async () => {
