@@ -2211,7 +2211,7 @@ export interface Operations {
     body: Array<{
       query: string;
       /** Grades by external_id, from 0 (no answer) to 1000; what is not judged counts as 0. One at least is above 0. */
-      relevant?: Record<string, number>;
+      relevant: Record<string, number>;
     }>;
     answer: Judgements;
   };
@@ -2272,6 +2272,7 @@ export interface Operations {
     body: {
       /** The name of the judgements. */
       name: string;
+      /** At most 32768 bytes as JSON. */
       variants: Record<string, unknown>[];
       /** How many hits of each query count. Default: 10. */
       k?: number;

@@ -1,7 +1,7 @@
 import { EvaluateKind } from '../../../../../coordinator/jobs/evaluate/evaluate-kind';
 import type { RunningJob } from '../../../../../coordinator/jobs/record/job-kind';
 import type { SearchRequest } from '../../../../../coordinator/service/search-request';
-import type { FoundList } from '../../../../../coordinator/service/service';
+import type { SearchAnswer } from '../../../../../coordinator/service/service';
 
 const RELEVANT = new Map([['a', 1]]);
 
@@ -17,7 +17,7 @@ function setUp(during: (state: { identity: string; revision: number }) => void =
     search: {
       search: async () => {
         during(state);
-        return { hits: [{ externalId: 'a' }] } as FoundList;
+        return { hits: [{ externalId: 'a' }] } as SearchAnswer;
       },
       count: async () => 1,
     },
