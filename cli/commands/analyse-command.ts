@@ -6,6 +6,7 @@ import { type ConnectionOptions, connect, connected } from './connected-command'
 
 interface AnalyseOptions extends ConnectionOptions {
   as?: 'document' | 'query';
+  field?: string;
   json?: true;
 }
 
@@ -20,12 +21,17 @@ export function addAnalyseCommand(program: Command, context: CommandContext): vo
     .addOption(
       new Option('--as <what>', 'as a stored text, or as a query (default: document)').choices(['document', 'query']),
     )
+    .option('--field <path>', 'as this one of its keyword fields')
     .option('--json', 'print JSON')
     .action(async (name: string, words: string[], options: AnalyseOptions) => {
       const text = words.join(' ');
       const answer = await connect(context, options)
         .client.collection(name)
-        .analyse({ text, ...(options.as !== undefined && { as: options.as }) });
+        .analyse({
+          text,
+          ...(options.as !== undefined && { as: options.as }),
+          ...(options.field !== undefined && { field: options.field }),
+        });
       if (options.json) return printJson(context, answer);
       const rows = answer.terms.map(({ term, start, end, stop_word: isStopWord }) => [
         term,

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { CommandContext } from '../command-context';
 import { CommandError, EXIT_CODES } from '../command-error';
+import { type AnalyserName, isAnalyserName } from '../../shared/base/text/language';
 import { collectionUrl, urlPath } from '../connection/connection';
 import { count, printJson } from '../terminal/print';
 import { table } from '../terminal/table';
@@ -37,7 +38,7 @@ export interface NewCollectionOptions {
   metric?: string;
   description?: string;
   language?: string;
-  keywordFields?: { path: string; weight?: number }[];
+  keywordFields?: GivenField[];
   synonyms?: unknown[];
   stopWords?: object;
   /** As commander has it: true where it is not said. */
@@ -65,7 +66,7 @@ export function withNewCollectionOptions(command: Command): Command {
     .option('--language <code>', 'language of its texts, such as "en": words are found in all their forms')
     .option(
       '--keyword-fields <paths>',
-      'what keyword search looks in, and how much it counts: "title:3, text"',
+      'what keyword search looks in, how much it counts, and by which language: "title:3, body:de, text"',
       keywordFields,
     )
     .option('--synonyms <file>', SYNONYMS_HELP, synonymsOf)
@@ -122,11 +123,21 @@ function jsonOf(given: string): unknown {
   }
 }
 
-/** Paths with weights behind colons, separated by commas. */
-function keywordFields(text: string): { path: string; weight?: number }[] {
+interface GivenField {
+  path: string;
+  weight?: number;
+  analyser?: AnalyserName;
+}
+
+/** Paths with weights and analysers behind colons, separated by commas. */
+function keywordFields(text: string): GivenField[] {
   return names(text).map((part) => {
-    const [, path = part, weight] = /^(.+):(\d+)$/.exec(part) ?? [];
-    return { path, ...(weight !== undefined && { weight: Number(weight) }) };
+    const behind = /^(.+):([^:]+)$/.exec(part);
+    const isAnalyser = behind !== null && (isAnalyserName(behind[2]) || /:\d+$/.test(behind[1]));
+    const analyser = isAnalyser ? { analyser: behind[2] as AnalyserName } : {};
+    const weighed = isAnalyser ? behind[1] : part;
+    const [, path = weighed, weight] = /^(.+):(\d+)$/.exec(weighed) ?? [];
+    return { path, ...(weight !== undefined && { weight: Number(weight) }), ...analyser };
   });
 }
 
@@ -264,7 +275,7 @@ export function addCollectionCommands(program: Command, context: CommandContext)
       .command('reindex')
       .description('change what keyword search of a collection looks in, and wait until its new index is searched')
       .argument('<collection>')
-      .argument('<fields>', 'as in "title:3, text"; "all": the text and all strings of the metadata'),
+      .argument('<fields>', 'as in "title:3, body:de, text"; "all": the text and all strings of the metadata'),
   )
     .option('--no-wait', 'only begin the job')
     .option('--json', 'print JSON')

@@ -560,6 +560,8 @@ export interface AnalysisInput {
   text: string;
   /** As a stored text: all terms; as a query: those that are looked for, each once. */
   as: 'document' | 'query';
+  /** The text of this field, as keyword fields have it; undefined: of one without an analyser of its own. */
+  field?: string | undefined;
 }
 
 export interface TextAnalysis {

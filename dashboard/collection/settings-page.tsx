@@ -30,6 +30,9 @@ export function SettingsPage({
           <Fact name="Metric">{collection.distance_metric}</Fact>
           <Fact name="Model of texts">{collection.embedding_model ?? 'none yet'}</Fact>
           <Fact name="Language of keywords">{collection.language ?? 'none'}</Fact>
+          {collection.keyword_fields && (
+            <Fact name="Keyword fields">{collection.keyword_fields.map(shownField).join(', ')}</Fact>
+          )}
           <Fact name="Shards">{collection.shards}</Fact>
           <Fact name="Replicas">{collection.replicas}</Fact>
           {stats !== null && <Fact name="In memory">{bytes(stats.memory_bytes)}</Fact>}
@@ -139,4 +142,8 @@ function Care({ collection, onChange }: { collection: Collection; onChange: () =
       )}
     </section>
   );
+}
+
+function shownField({ path, weight, analyser }: { path: string; weight: number; analyser?: string }): string {
+  return `${path}:${weight}${analyser === undefined ? '' : `:${analyser}`}`;
 }

@@ -76,6 +76,38 @@ test('a backup has everything, says how far it is, and is restored under another
   expect((await call('GET', '/v1/collections/again')).vector_count).toBe(3001);
 });
 
+test('analysers of keyword fields are restored, also into another number of shards, and hold for what is in it', async () => {
+  const fields = [
+    { path: 'title', weight: 2, analyser: 'de' },
+    { path: 'text', weight: 1 },
+  ];
+  await call('POST', '/v1/collections', { name: 'tongues', dim: 4, language: 'en', keyword_fields: fields });
+  const items = ['die Häuser', 'houses', 'ein Haus'].map((title, i) => {
+    return { external_id: `${i}`, vector: vectorOf(i), text: i === 1 ? 'ein Haus' : 'a house', metadata: { title } };
+  });
+  await call('POST', '/v1/collections/tongues/bulk_upsert', { items });
+  const found = async (name: string): Promise<unknown> =>
+    (
+      await call('POST', `/v1/collections/${name}/hybrid_search`, {
+        ...{ query_text: 'haus houses', vector: vectorOf(0), mode: 'keyword', explain: true },
+      })
+    ).results.map(({ external_id: id, keyword_score: score }: any) => [id, score]);
+  const before = await found('tongues');
+  expect(before).toHaveLength(3);
+  const { id } = await takeBackup(call, { collections: ['tongues'] });
+  for (const shards of [undefined, 3]) {
+    const restore = await restored(call, {
+      backup: id,
+      rename: { tongues: 'again-tongues' },
+      ...(shards && { shards }),
+    });
+    expect(restore.state).toBe('done');
+    expect((await call('GET', '/v1/collections/again-tongues')).keyword_fields).toEqual(fields);
+    expect(await found('again-tongues')).toEqual(before);
+    await call('DELETE', '/v1/collections/again-tongues');
+  }
+});
+
 test('into another number of shards every item is there once', async () => {
   for (const shards of [1, 4, 6]) {
     const name = `in-${shards}`;

@@ -317,6 +317,15 @@ describe('quiver', () => {
       { path: 'title', weight: 3 },
       { path: 'text', weight: 1 },
     ]);
+    const other = JSON.parse((await cli.succeed(['reindex', 'titled', 'title:3:de, a:fr, text', '--json'])).output);
+    expect(other.keyword_fields).toEqual([
+      { path: 'title', weight: 3, analyser: 'de' },
+      { path: 'a', weight: 1, analyser: 'fr' },
+      { path: 'text', weight: 1 },
+    ]);
+    const cut = await cli.succeed(['analyse', 'titled', 'Häuser', '--field', 'title']);
+    expect(cut.messages).toBe('snowball-de, version 1\n');
+    expect(await cli.run(['reindex', 'titled', 'title:3:xx'])).toMatchObject({ code: 1 });
     expect((await cli.succeed(['reindex', 'titled', 'all', '--no-wait'])).messages).toMatch(
       /^"titled" gets other fields: job reindex-\w+\n$/,
     );

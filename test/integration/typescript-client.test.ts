@@ -77,9 +77,11 @@ test('a collection has a life', async () => {
   const life = client.collection('life');
   expect(await life.info()).toEqual(created);
   expect(await life.update({ description: null })).toEqual({ ...created, description: null });
-  const { job_id: reindex } = await life.update({ keyword_fields: [{ path: 'title' }] });
+  const { job_id: reindex } = await life.update({ keyword_fields: [{ path: 'title', analyser: 'de' }] });
   expect(await client.jobs.wait(reindex!)).toMatchObject({ kind: 'reindex', state: 'done' });
-  expect((await life.info()).keyword_fields).toEqual([{ path: 'title', weight: 1 }]);
+  expect((await life.info()).keyword_fields).toEqual([{ path: 'title', weight: 1, analyser: 'de' }]);
+  const { terms } = await life.analyse({ text: 'Häuser', field: 'title' });
+  expect(terms).toMatchObject([{ term: 'haus' }]);
   expect((await client.listCollections()).map(({ name }) => name)).toContain('life');
   expect(await life.optimize()).toMatchObject({ name: 'life', index: { rows: 0 } });
   expect(await life.stats()).toMatchObject({ name: 'life', vector_count: 0 });

@@ -64,9 +64,10 @@ async def test_a_collection_lives_and_ends(quiver: Any) -> None:
     assert name in [one.name for one in await got(quiver.list_collections())]
     collection = quiver.collection(name)
     assert (await got(collection.update(description=None))).description is None
-    reindex = await got(collection.update(keyword_fields=[{"path": "title", "weight": 2}]))
+    reindex = await got(collection.update(keyword_fields=[{"path": "title", "weight": 2, "analyser": "de"}]))
     assert (await got(quiver.jobs.wait(reindex.job_id))).state == "done"
-    assert (await got(collection.info())).keyword_fields == [KeywordField("title", 2)]
+    assert (await got(collection.info())).keyword_fields == [KeywordField("title", 2, "de")]
+    assert [one.term for one in (await got(collection.analyse("Häuser", field="title"))).terms] == ["haus"]
     assert (await got(collection.info())).dim == 3
     assert (await got(collection.stats())).index.state == "ready"
     assert (await got(collection.optimize())).name == name

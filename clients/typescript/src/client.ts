@@ -93,7 +93,13 @@ export class QuiverClient {
       metadata,
       vectors,
     } = collection;
-    const keyword_fields = collection.keyword_fields?.map(({ path, weight }) => ({ path, weight: weight ?? 1 }));
+    // An analyser that is the collection's language is none of a field's own.
+    const own = there.language ?? 'unicode';
+    const keyword_fields = collection.keyword_fields?.map(({ path, weight, analyser }) => ({
+      path,
+      weight: weight ?? 1,
+      ...(analyser !== undefined && analyser !== own && { analyser }),
+    }));
     const wanted = Object.entries({
       dim,
       distance_metric,

@@ -72,7 +72,7 @@ export class QuiverCollection<Meta extends object = Metadata> {
     change: {
       description?: string | null;
       ttl_seconds?: number | null;
-      keyword_fields?: { path: string; weight?: number }[] | null;
+      keyword_fields?: api.NewCollection['keyword_fields'] | null;
       stop_words?: { add?: string[]; remove?: string[] } | null;
       synonyms?: (string[] | { from: string | string[]; to: string[] })[] | null;
     },

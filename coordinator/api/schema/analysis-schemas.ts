@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { itemText, withDefault } from '../fields/fields';
-import type { HttpLimits } from '../requests/http-limits';
+import { itemText, optional, withDefault } from '../fields/fields';
+import { type HttpLimits, REQUEST_BOUNDS } from '../requests/http-limits';
 
 export function analysisBody(limits: HttpLimits) {
   return z.object({
@@ -8,6 +8,9 @@ export function analysisBody(limits: HttpLimits) {
     as: withDefault(z.enum(['document', 'query']), 'document').meta({
       description:
         'document: all terms, as they are stored. query: those that are looked for, each once; no stop words if there are others. Of scripts without spaces, pairs are stored, and in some languages words are looked for.',
+    }),
+    field: optional(z.string().min(1).max(REQUEST_BOUNDS.nameCharactersMax)).meta({
+      description: 'Cut as this one of the keyword_fields is. Default: by the language of the collection.',
     }),
   });
 }

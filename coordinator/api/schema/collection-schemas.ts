@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { isLanguage, type Language, LANGUAGES } from '../../../shared/base/text/language';
+import {
+  ANALYSER_NAMES,
+  type AnalyserName,
+  isAnalyserName,
+  isLanguage,
+  type Language,
+  LANGUAGES,
+} from '../../../shared/base/text/language';
 import { METRICS } from '../../../shared/contract/vector/metric';
 import {
   KEYWORD_FIELDS_MAX,
@@ -33,6 +40,22 @@ const QUOTA_MAX = Number.MAX_SAFE_INTEGER;
 const description = z.string().max(descriptionCharactersMax);
 const TTL_LATER = 'It holds for the writes that come: an item keeps what its last write gave it.';
 
+/** One that is not known is a bad parameter (400), as a language. */
+const fieldAnalyser = z
+  .string()
+  .meta({
+    enum: [...ANALYSER_NAMES],
+    description:
+      'What cuts its words: a language, or unicode, which knows none. Each query is cut by all of them, and finds what each makes of a word in its own fields. Default: the language of the collection.',
+  })
+  .transform((name, context): AnalyserName => {
+    if (isAnalyserName(name)) return name;
+    report(context, name, `must be one of ${ANALYSER_NAMES.join(', ')}${valueHint(name, ANALYSER_NAMES)}`, {
+      kind: 'invalid_parameter',
+    });
+    return z.NEVER;
+  });
+
 /** A language that is not known is a bad parameter (400); a value that is not a string violates the schema (422). */
 const language = z
   .string()
@@ -56,6 +79,7 @@ const keywordField = z.object({
   weight: withDefault(integer(1, KEYWORD_WEIGHT_MAX), 1).meta({
     description: 'Each of its words counts as if it stood there so often (BM25F).',
   }),
+  analyser: optional(fieldAnalyser),
 });
 const keywordFields = boundedArray(keywordField, KEYWORD_FIELDS_MAX)
   .meta({
@@ -218,9 +242,12 @@ export const collectionAnswer = z
     description: z.string().nullable(),
     language: z.enum(LANGUAGES).nullable().meta({ description: 'The language of its keyword text; null: none.' }),
     keyword_fields: z
-      .array(z.object({ path: z.string(), weight: z.int() }))
+      .array(z.object({ path: z.string(), weight: z.int(), analyser: z.enum(ANALYSER_NAMES).optional() }))
       .nullable()
-      .meta({ description: 'What its keyword search looks in; null: the text and all strings of the metadata.' }),
+      .meta({
+        description:
+          'What its keyword search looks in, with the analysers that are not its language; null: the text and all strings of the metadata.',
+      }),
     synonyms: synonymsAnswer,
     stop_words: stopWordsAnswer,
     keyword_positions: z.boolean().meta({ description: 'Whether positions of words are kept for phrases.' }),

@@ -7,11 +7,13 @@ function featureOf(condition: Condition): Feature | null {
   if (condition.type === 'size' || condition.type === 'element') return 'element-filters';
   if (condition.type === 'geo') return 'geo-filters';
   if (condition.type === 'words')
-    return condition.stands !== undefined
-      ? 'word-variants'
-      : condition.match === 'phrase'
-        ? 'keyword-plans'
-        : 'word-filters';
+    return condition.analyser !== undefined
+      ? 'field-analysers'
+      : condition.stands !== undefined
+        ? 'word-variants'
+        : condition.match === 'phrase'
+          ? 'keyword-plans'
+          : 'word-filters';
   if (condition.type === 'updated') return 'updated-filter';
   if (isOfItem(condition)) return 'item-filters';
   if (condition.type === 'text' || condition.type === 'between') return 'text-filters';

@@ -1,5 +1,6 @@
 import type { Feature } from '../../../shared/base/process/member-version';
 import type { Filter } from '../../../shared/contract/filter/filter';
+import type { KeywordUnit } from '../../../shared/contract/shard/keyword-plan';
 import { needsAny } from './filter-features';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { ClusterCredentials, StreamEnd } from '../../../shared/wire/streams/rpc-channel';
@@ -292,12 +293,18 @@ const FEATURES_OF_READS: Partial<Record<ReadKind, Feature>> = {
   order: 'ordered-scroll',
 };
 
+/** Whether a unit is one of those that only fields with analysers of their own need. */
+function isOfFieldAnalysers({ isFree, meanings }: KeywordUnit): boolean {
+  return isFree !== undefined || meanings?.some(({ isSum }) => isSum !== undefined) === true;
+}
+
 /** What a node has to know for a read. */
 function featuresOf(kind: ReadKind | 'write', plan: KeywordSearch['plan'], isWeighted: boolean): Feature[] {
   const features: Feature[] = isWeighted ? ['field-weights'] : [];
   const feature = FEATURES_OF_READS[kind as ReadKind];
   if (feature !== undefined) features.push(feature);
   if (kind !== 'keywordSearch' || plan === undefined) return features;
+  if (plan.units.some(isOfFieldAnalysers)) return [...features, 'field-analysers'];
   const hasMeanings = plan.units.some(({ meanings }) => meanings !== undefined);
   return [...features, hasMeanings ? 'synonyms' : 'keyword-plans'];
 }

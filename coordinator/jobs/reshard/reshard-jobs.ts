@@ -1,3 +1,4 @@
+import { shownFields } from '../../../shared/contract/shard/keyword-fields';
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { readableEntries } from '../../service/readable-entries';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
@@ -98,7 +99,7 @@ export function reshardJob(record: ReshardRecord, wallMs: number): JobView {
     state: STATES[state],
     step: state === 'failed' ? null : state,
     collection: name,
-    subject: isReindex(record) ? shownFields(to) : `${from.shards} to ${to.shards} shards`,
+    subject: isReindex(record) ? fieldsOf(to) : `${from.shards} to ${to.shards} shards`,
     progress: fraction,
     done: copied,
     total,
@@ -114,7 +115,6 @@ export function reshardJob(record: ReshardRecord, wallMs: number): JobView {
   };
 }
 
-function shownFields({ keywordFields }: ReshardRecord['to']): string {
-  const fields = keywordFields?.map(({ path, weight }) => `${path}:${weight}`).join(', ') ?? 'all';
-  return `keyword_fields ${fields}`;
+function fieldsOf({ keywordFields }: ReshardRecord['to']): string {
+  return `keyword_fields ${keywordFields ? shownFields(keywordFields, ', ') : 'all'}`;
 }

@@ -3,7 +3,7 @@ import { SHARDS_MAX } from '../../../shared/backup-store/content-schemas';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import { KEYWORD_FIELDS_MAX, KEYWORD_WEIGHT_MAX } from '../../../shared/contract/shard/keyword-fields';
 import { METADATA_STORAGES } from '../../../shared/contract/shard/metadata-storage';
-import { LANGUAGES } from '../../../shared/base/text/language';
+import { ANALYSER_NAMES, LANGUAGES } from '../../../shared/base/text/language';
 import { METRICS } from '../../../shared/contract/vector/metric';
 import { QUANTIZATIONS } from '../../../shared/contract/vector/quantization';
 import { VECTOR_STORAGES } from '../../../shared/contract/vector/vector-storage';
@@ -45,7 +45,13 @@ const collection = z.object({
   description: z.string().max(DESCRIPTION_LENGTH_MAX).nullable(),
   language: z.enum(LANGUAGES).nullable(),
   keywordFields: z
-    .array(z.object({ path: text, weight: z.int().min(1).max(KEYWORD_WEIGHT_MAX) }))
+    .array(
+      z.object({
+        path: text,
+        weight: z.int().min(1).max(KEYWORD_WEIGHT_MAX),
+        analyser: z.enum(ANALYSER_NAMES).optional(),
+      }),
+    )
     .max(KEYWORD_FIELDS_MAX)
     .optional(),
   keywordPositions: z.literal(false).optional(),

@@ -1,3 +1,4 @@
+import { shownFields } from '../../../shared/contract/shard/keyword-fields';
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import {
@@ -70,7 +71,7 @@ export function mustAgree(present: CollectionRecord, before: CollectionRecord, f
     ([field, name]) => `${name} ${shown(present[field])} and not ${shown(before[field])}`,
   );
   if (JSON.stringify(present.keywordFields) !== JSON.stringify(before.keywordFields))
-    differing.push(`keyword_fields ${shownFields(present)} and not ${shownFields(before)}`);
+    differing.push(`keyword_fields ${fieldsOf(present)} and not ${fieldsOf(before)}`);
   const { embeddingModel: model } = present;
   if (model !== null && before.embeddingModel !== null && model !== before.embeddingModel)
     differing.push(`embedding_model ${shown(model)} and not ${shown(before.embeddingModel)}`);
@@ -86,6 +87,6 @@ function shown(value: string | number | null): string {
   return value === null ? 'none' : String(value);
 }
 
-function shownFields({ keywordFields }: CollectionRecord): string {
-  return shown(keywordFields?.map(({ path, weight }) => `${path}:${weight}`).join(',') ?? null);
+function fieldsOf({ keywordFields }: CollectionRecord): string {
+  return shown(keywordFields === undefined ? null : shownFields(keywordFields, ','));
 }

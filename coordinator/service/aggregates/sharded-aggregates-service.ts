@@ -16,7 +16,7 @@ import type { ScatterGather } from '../routing/scatter-gather';
 import { shardOf } from '../routing/shard-router';
 import { ShardSets } from '../routing/shard-sets';
 import type { SearchService } from '../service';
-import { filterIn } from '../synonyms/synonyms';
+import { filterIn } from '../synonyms/filter-in';
 import { facetOf } from './facet';
 import { checkRanges, rangesOf } from './ranges';
 import { type Asking, ShardQuestions } from './shard-questions';

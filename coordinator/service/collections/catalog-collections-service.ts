@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Logger } from '../../../shared/base/logs/logger';
-import type { KeywordFields } from '../../../shared/contract/shard/keyword-fields';
+import { type KeywordFields, ownAnalysers } from '../../../shared/contract/shard/keyword-fields';
 import type { CallOptions, ShardClient } from '../../../shared/contract/shard/shard-client';
 import type { ShardStatus } from '../../../shared/contract/shard/shard-read';
 import type { Clock } from '../../../shared/base/time/clock';
@@ -155,7 +155,8 @@ export class CatalogCollectionsService implements CollectionsService {
         `min_in_sync is ${minInSync}, more than the collection's replicas (${replicas})`,
       );
     checkWords(input, input.language);
-    checkFeatures(input, this.obstacle);
+    const keywordFields = input.keywordFields && ownAnalysers(input.keywordFields, input.language);
+    checkFeatures({ ...input, keywordFields }, this.obstacle);
     const metadata = input.metadata === DEFAULT_METADATA_STORAGE ? undefined : input.metadata;
     const vectors = input.vectors === DEFAULT_VECTOR_STORAGE ? undefined : input.vectors;
     const uid = randomBytes(UID_BYTES).toString('hex');
@@ -167,7 +168,7 @@ export class CatalogCollectionsService implements CollectionsService {
       metric: input.metric,
       description: input.description,
       language: input.language,
-      ...(input.keywordFields !== undefined && { keywordFields: input.keywordFields }),
+      ...(keywordFields !== undefined && { keywordFields }),
       ...(input.keywordPositions === false && { keywordPositions: false }),
       ...(hasRules(input.synonyms) && { synonyms: input.synonyms }),
       ...(hasStopWords(input.stopWords) && { stopWords: input.stopWords }),
@@ -259,9 +260,11 @@ export class CatalogCollectionsService implements CollectionsService {
     checkSynonyms(hasRules(synonyms) ? synonyms : null, this.obstacle);
     checkStopWords(hasStopWords(stopWords) ? stopWords : null, this.obstacle);
     if (keywordFields !== undefined) {
-      checkReindex(this.obstacle);
+      const { language } = await this.catalog.shown(name);
+      const wantedFields = keywordFields && ownAnalysers(keywordFields, language);
+      checkReindex(wantedFields, this.obstacle);
       const outcomeOf = async (record: CollectionRecord, job: string) => ({ ...(await this.counted(record)), job });
-      const change = { keywordFields, besides: changed };
+      const change = { keywordFields: wantedFields, besides: changed };
       const begun = await this.reshards.beginReindex(name, change, dedup && { dedup, outcomeOf });
       if (begun !== null) {
         this.catalog.noteStored(begun.record, begun.revision);

@@ -1,5 +1,6 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Feature } from '../../../shared/base/process/member-version';
+import { haveAnalysers, type KeywordFields } from '../../../shared/contract/shard/keyword-fields';
 import { isUnspaced } from '../../../shared/base/text/language';
 import type { NewCollection } from '../service';
 
@@ -7,9 +8,13 @@ import type { NewCollection } from '../service';
 export type CollectionObstacle = (feature: Feature, what: string) => string | null;
 
 /** Errors: unavailable when a member does not know how keyword fields are changed. */
-export function checkReindex(obstacle: CollectionObstacle): void {
-  const reason = obstacle('reindexes', 'keyword_fields can be changed');
+export function checkReindex(fields: KeywordFields | null, obstacle: CollectionObstacle): void {
+  const reason = obstacle('reindexes', 'keyword_fields can be changed') ?? analysersObstacle(fields, obstacle);
   if (reason !== null) throw new QuiverError('unavailable', reason);
+}
+
+function analysersObstacle(fields: KeywordFields | null | undefined, obstacle: CollectionObstacle): string | null {
+  return haveAnalysers(fields) ? obstacle('field-analysers', 'keyword_fields can have an analyser') : null;
 }
 
 /** Errors: unavailable when a member does not know synonyms, and would not keep them. */
@@ -40,6 +45,7 @@ export function checkFeatures(
   checkStopWords(stopWords, obstacle);
   const reasons = [
     keywordFields === undefined ? null : obstacle('keyword-fields', 'collections can have keyword_fields'),
+    analysersObstacle(keywordFields, obstacle),
     isUnspaced(language) ? obstacle('unspaced-languages', `their language can be ${language}`) : null,
   ];
   const reason = reasons.find((one) => one !== null);

@@ -14,7 +14,7 @@ import { ShardSets } from '../routing/shard-sets';
 import type { SampleInput, SamplesService, SampleView } from '../service';
 import { OrderedItems, roundBytesMax } from '../vectors/ordered-items';
 import { keptMetadata } from '../../../shared/contract/filter/chosen-metadata';
-import { filterIn } from '../synonyms/synonyms';
+import { filterIn } from '../synonyms/filter-in';
 import { mergedSample, partSize, type SampledItem } from './merged-sample';
 import { PROJECTION_WORKER, ProjectionThread } from './projection-thread';
 

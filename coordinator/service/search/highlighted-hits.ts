@@ -1,19 +1,14 @@
-import { queryTerms } from '../../../shared/base/text/analyser';
-import { phraseOf } from '../../../shared/base/text/phrase';
 import { inTime } from '../../../shared/base/time/deadline';
 import { inSlices, ownTurn } from '../../../shared/base/time/work-slices';
 import type { JsonObject, JsonValue } from '../../../shared/contract/filter/filter';
 import { lookUpPath } from '../../../shared/contract/filter/metadata-path';
 import type { Metric } from '../../../shared/contract/vector/metric';
-import { type Highlighting, queryTextOf, type SearchRequest } from '../search-request';
+import type { Highlighting, SearchRequest } from '../search-request';
 import type { FoundHits, Highlight, LaterContents, ScoredHit } from '../service';
-import { keywordDraft } from './keyword-planning';
 import type { HighlightBudget } from './later-hits';
 import { nearestOf, passagesOf, type SentencePlace, unitsLookedAt } from './nearest-passage';
-import { bagOfWords, wholeBag } from './query-words';
-import { analyserOf } from '../synonyms/own-stop-words';
-import { type CollectionWords, synonymsOf } from '../synonyms/synonyms';
-import { type SoughtTerms, type TextFragment, textFragments } from './text-fragments';
+import type { SoughtInFields } from './sought-terms';
+import { type TextFragment, textFragments } from './text-fragments';
 
 /** The field that means an item's text. */
 const TEXT_FIELD = 'text';
@@ -23,32 +18,6 @@ export function readFor(request: SearchRequest): SearchRequest {
   const { output } = request;
   if (output.texts || output.highlight?.fields.includes(TEXT_FIELD) !== true) return request;
   return { ...request, output: { ...output, texts: true } };
-}
-
-/** What a request marks, without the terms that words only stand for; undefined: it marks nothing. */
-export function soughtTerms(collection: CollectionWords, { query, output }: SearchRequest): SoughtTerms | undefined {
-  if (output.highlight === undefined) return undefined;
-  const analyser = analyserOf(collection);
-  const { source } = query;
-  const text = queryTextOf(source) ?? '';
-  const synonyms = synonymsOf(collection.synonyms, analyser);
-  const given = source.type === 'fused' ? source.keywords : undefined;
-  const keywords = given ?? (synonyms === undefined ? bagOfWords(analyser, text) : wholeBag(text));
-  if (keywords === undefined) return { analyser, terms: new Set(queryTerms(analyser, text)), phrases: [] };
-  const { clauses } = keywords;
-  const words = clauses.filter(({ near }) => near === undefined);
-  const phrases = clauses.flatMap(({ occurs, near, text: phrase }) =>
-    near === undefined || occurs === 'not' ? [] : [phraseOf(analyser, phrase, near)],
-  );
-  const draft = keywordDraft({ ...keywords, clauses: words }, analyser, synonyms);
-  if (synonyms === undefined) return { analyser, terms: new Set(draft.terms), phrases };
-  const places = draft.units.flatMap(({ terms, meanings = [] }) => [
-    ...terms,
-    ...meanings.flatMap((meaning) => (meaning.filter === undefined ? meaning.terms : [])),
-  ]);
-  for (const { meanings = [] } of draft.units)
-    for (const { filter } of meanings) if (filter?.type === 'words') phrases.push(phraseOf(analyser, filter.query, 0));
-  return { analyser, terms: new Set(places.map((place) => draft.terms[place])), phrases };
 }
 
 /**
@@ -74,7 +43,7 @@ export interface NearestSentences {
 
 /** What is marked, and how. */
 interface Marking extends Highlighting {
-  sought: SoughtTerms;
+  sought: SoughtInFields;
   /** For hits without such words; undefined: they have no highlights. */
   nearest: NearestSentences | undefined;
   /** Whether the hits keep the texts that they were read with. */
@@ -125,9 +94,10 @@ class HighlightedHits implements LaterContents {
   private *highlights(text: string, metadataJson: string): Generator<undefined, Highlight[] | null> {
     const { fields, fragments: count, size, sought, budget } = this.marking;
     const highlights: Highlight[] = [];
-    if (sought.terms.size === 0 && sought.phrases.length === 0) return highlights;
     let metadata: JsonObject | null = null;
     for (const field of fields) {
+      const own = sought.of(field);
+      if (own.terms.size === 0 && own.phrases.length === 0) continue;
       const isText = field === TEXT_FIELD;
       metadata ??= isText ? null : (JSON.parse(metadataJson) as JsonObject);
       const found: { fragment: TextFragment; index: number | null; of: string }[] = [];
@@ -137,7 +107,7 @@ class HighlightedHits implements LaterContents {
           return null;
         }
         budget.unitsLeft -= of.length;
-        for (const fragment of yield* textFragments(of, sought, { count, size })) found.push({ fragment, index, of });
+        for (const fragment of yield* textFragments(of, own, { count, size })) found.push({ fragment, index, of });
       }
       found.sort((a, b) => b.fragment.distinct - a.fragment.distinct);
       for (const { fragment, index, of } of found.slice(0, count)) {

@@ -7,26 +7,26 @@ import {
   type SearchEffort,
 } from '../../../shared/contract/shard/shard-read';
 import { queryTerms } from '../../../shared/base/text/analyser';
-import type { KeywordFields } from '../../../shared/contract/shard/keyword-fields';
 import { inSlices } from '../../../shared/base/time/work-slices';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
 import type { ScoredHit } from '../service';
 import { fuse, fusionDepth, fusionSteps } from './fusion';
+import { bagIn, draftIn } from './collection-draft';
 import { fittingWeights } from './field-weights';
-import { type KeywordDraft, keywordDraft, type PlannedKeywords, plannedKeywords } from './keyword-planning';
+import { type KeywordDraft, type PlannedKeywords, plannedKeywords } from './keyword-planning';
 import type { KeywordQuery } from '../keyword-query';
 import type { Fusing } from '../search-request';
 import { mergeHits, sumStatistics } from './merge';
-import { bagOfWords, wholeBag } from './query-words';
 import { analyserOf } from '../synonyms/own-stop-words';
-import { type CollectionWords, synonymsOf } from '../synonyms/synonyms';
+import type { CollectionWords } from '../synonyms/synonyms';
+import type { NotedTerms } from './text-fragments';
 import { expandedWord } from './word-expansion';
 import { withVariants } from './word-variants';
 
 /** Lists of this length are fused in slices, because that takes milliseconds, and come from each shard in part. */
 const LONG_LIST = 1_000;
 
-export type SearchedCollection = ShardedCollection & CollectionWords & { keywordFields?: KeywordFields | undefined };
+export type SearchedCollection = ShardedCollection & CollectionWords;
 
 /** Says what a collection is in the store now. Errors: not_found; unavailable. */
 export interface CollectionReader {
@@ -53,7 +53,7 @@ export interface HybridRequest {
   /** Bytes of metadata that come with each list from each shard; behind them they are left out. */
   contentBytes?: number;
   /** Gets the terms that words stand for. */
-  terms?: Set<string> | undefined;
+  terms?: NotedTerms | undefined;
 }
 
 type ListOptions = Pick<HybridRequest, 'filter' | 'effort' | 'contentBytes'>;
@@ -124,15 +124,13 @@ export class HybridSearch {
     depth: number,
     call: CallOptions,
   ): Promise<Hit[]> {
-    const analyser = analyserOf(collection);
-    const synonyms = synonymsOf(collection.synonyms, analyser);
-    const keywords = given ?? (synonyms === undefined ? bagOfWords(analyser, queryText) : wholeBag(queryText));
+    const keywords = given ?? bagIn(collection, queryText);
     if (keywords !== undefined) {
-      const asked = await this.planned(collection, keywordDraft(keywords, analyser, synonyms), call, fieldWeights);
+      const asked = await this.planned(collection, draftIn(collection, keywords), call, fieldWeights);
       for (const term of termsStoodFor(asked)) noted?.add(term);
       return asked === null ? [] : this.keywordHits(collection, asked, options, depth, call);
     }
-    const terms = queryTerms(analyser, queryText);
+    const terms = queryTerms(analyserOf(collection), queryText);
     if (terms.length === 0) return [];
     const statistics = await this.statistics(collection, terms, call);
     return this.keywordHits(collection, { terms, statistics }, options, depth, call);
@@ -145,8 +143,7 @@ export class HybridSearch {
     call: CallOptions,
   ): Promise<[]> {
     if (keywords === undefined || noted === undefined) return [];
-    const analyser = analyserOf(collection);
-    const draft = keywordDraft(keywords, analyser, synonymsOf(collection.synonyms, analyser));
+    const draft = draftIn(collection, keywords);
     if (draft.variants.size > 0)
       for (const term of termsStoodFor(await this.planned(collection, draft, call))) noted.add(term);
     return [];

@@ -1,7 +1,9 @@
 import { type Analyser, QUERY_TERMS_MAX, queryTerms } from '../../../shared/base/text/analyser';
 import { editsOf, type Variants, variantsOf, variedWords } from '../../../shared/base/text/word-variants';
 import type { KeywordPlan, KeywordUnit } from '../../../shared/contract/shard/keyword-plan';
+import type { WordsCondition } from '../../../shared/contract/filter/filter';
 import { conditionOf, type KeywordClause, type KeywordMatch, type KeywordQuery, meaningOf } from '../keyword-query';
+import { type FreeUnits, withFree } from './free-units';
 import { askedWords, isPartOfWord, wordTerms } from './query-words';
 import { groupedWords, groupUnit, leftTerms } from './synonym-groups';
 import type { Synonyms } from '../synonyms/synonyms';
@@ -19,8 +21,10 @@ export interface KeywordDraft {
   terms: string[];
   units: KeywordUnit[];
   minimum: number;
-  /** By the place of the unit, which has one term. */
+  /** By the place of the unit, which has one term, or says which. */
   variants: Map<number, AskedVariants>;
+  /** Of a collection whose fields have several analysers: units that are not known before. */
+  free?: FreeUnits;
 }
 
 /** Which other words a word stands for: the most frequent ones, and near ones if it is rare. */
@@ -29,10 +33,17 @@ export interface AskedVariants extends Variants {
   areAll?: true;
   /** Places of the terms of several words with synonyms: each other word, for the last, makes one more meaning. */
   meaning?: readonly number[];
+  /** Of a word that several analysers cut: what each term stands for, in the place of what is said of all. */
+  of?: readonly TermVariants[];
+}
+
+/** Which other words one term of a unit stands for. */
+export interface TermVariants extends Variants, Pick<AskedVariants, 'meaning'> {
+  place: number;
 }
 
 /** As how much of a time one of a filler counts: of .05 to .3 the best for three judged sets (text.md). */
-const FILLER_FACTOR = 0.1;
+export const FILLER_FACTOR = 0.1;
 /** Below a share of a whole number, what a product of doubles may be off. */
 const ROUNDING = 1e-9;
 
@@ -186,11 +197,15 @@ export function keywordDraft(query: KeywordQuery, analyser: Analyser, synonyms?:
   return { terms, units, minimum: leastOf(query.match, optional, isMore), variants };
 }
 
-/** The units of words with synonyms that are looked for in a field; null: they are taken as they are. */
-function groupsOfField(
+/**
+ * The units of words with synonyms that are looked for in a field; null: they are taken as they are. `by`: the analyser
+ * of the field, if it has its own.
+ */
+export function groupsOfField(
   clause: KeywordClause,
   synonyms: Synonyms,
   placesOf: (terms: readonly string[]) => number[] | null,
+  by: Pick<WordsCondition, 'analyser'> = {},
 ): KeywordUnit[] | null {
   if (clause.near !== undefined) return null;
   const { words, rules } = synonyms.inCondition(clause.text);
@@ -198,10 +213,10 @@ function groupsOfField(
   if (rules.length === 0) return null;
   if (clause.occurs === 'may') {
     if (rules.length > 1 || left !== null) return null;
-    const unit = groupUnit(rules[0], true, placesOf);
-    return unit === null ? null : [{ ...unit, filter: synonyms.inFilter(conditionOf(clause)) }];
+    const unit = groupUnit(rules[0], true, placesOf, by);
+    return unit === null ? null : [{ ...unit, filter: synonyms.inFilter({ ...conditionOf(clause), ...by }) }];
   }
-  const units = rules.flatMap((rule) => groupUnit(rule, false, placesOf) ?? []);
+  const units = rules.flatMap((rule) => groupUnit(rule, false, placesOf, by) ?? []);
   const places = left === null ? null : placesOf(left);
   return places === null ? units : [...units, { terms: places, isOptional: false }];
 }
@@ -216,12 +231,18 @@ function fillerUnit(place: number): KeywordUnit {
 }
 
 /** Whether a clause is a word that is looked for everywhere, as it is. */
-function isOfBag({ path, stands, near }: KeywordClause): boolean {
+export function isOfBag({ path, stands, near }: KeywordClause): boolean {
   return path === undefined && stands === undefined && near === undefined;
 }
 
 /** What is asked for, once the units have all their terms. */
-export function plannedKeywords({ terms, units, minimum }: Omit<KeywordDraft, 'variants'>): PlannedKeywords {
+export function plannedKeywords({
+  terms,
+  units: given,
+  minimum,
+  free,
+}: Omit<KeywordDraft, 'variants'>): PlannedKeywords {
+  const units = free === undefined ? given : withFree(terms, given, free);
   const areSingle = units.every(
     (unit, i) =>
       unit.terms.length === 1 && unit.terms[0] === i && unit.filter === undefined && unit.factors === undefined,
@@ -231,7 +252,7 @@ export function plannedKeywords({ terms, units, minimum }: Omit<KeywordDraft, 'v
 }
 
 /** How many of the optional units a hit must have; `isMore`: where any is enough, others are, too. */
-function leastOf(match: KeywordMatch, optional: number, isMore: boolean): number {
+export function leastOf(match: KeywordMatch, optional: number, isMore: boolean): number {
   if (match === 'all') return optional;
   if (match === 'any') return isMore ? 0 : Math.min(1, optional);
   return Math.min(optional, Math.max(1, Math.ceil(optional * match.atLeast - ROUNDING)));

@@ -9,7 +9,7 @@ export interface AskedWord extends Pick<QueryWord, 'kind'> {
 }
 
 /** What fills in is read by itself in every shard, which takes some hundred KiB each. */
-const FILLERS_MAX = 64;
+export const FILLERS_MAX = 64;
 
 /**
  * The different words of a query in the order in which they first appear, with {@link QUERY_TERMS_MAX} terms at most.

@@ -24,6 +24,7 @@ import type { ExampleVectors } from './example-vectors';
 import { fusionDepth } from './fusion';
 import { fittingWeights } from './field-weights';
 import { HybridSearch } from './hybrid-search';
+import type { NotedTerms } from './text-fragments';
 import { bytesOfHits, contentBound, contentBytesOf, HIT_BYTES, hitBytesMax } from './later-hits';
 import { mergeHits } from './merge';
 import type { SearchPhase } from './search-observer';
@@ -69,7 +70,7 @@ export interface RankOptions {
   /** Bytes of contents that come from each shard; default: of a request alone. */
   contentBytes?: number;
   /** Gets the terms that keywords are looked for by, also those that words stand for. */
-  terms?: Set<string> | undefined;
+  terms?: NotedTerms | undefined;
   /** Of a search by examples: their vectors. */
   examples?: ExampleVectors | undefined;
 }

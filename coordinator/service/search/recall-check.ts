@@ -9,7 +9,7 @@ import { ShardSets } from '../routing/shard-sets';
 import type { RecallReport, RecallRequest, RecallService, SamplesService } from '../service';
 import { checkDimension } from '../vectors/dimension-check';
 import { mergeHits } from './merge';
-import { filterIn } from '../synonyms/synonyms';
+import { filterIn } from '../synonyms/filter-in';
 
 /** Queries × vectors that a check compares exactly: some ten seconds of a processor at a few hundred dimensions. */
 export const COMPARED_MAX = 200_000_000;

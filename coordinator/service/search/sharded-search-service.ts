@@ -41,16 +41,15 @@ import {
   NEAREST_SENTENCES_MAX,
   type NearestSentences,
   readFor,
-  soughtTerms,
 } from './highlighted-hits';
 import { contentBytesOf, foundHits, foundLists, type LaterParts } from './later-hits';
 import { DiverseLists } from './diverse-lists';
 import { GroupedLists } from './grouped-lists';
 import { atLeast, depthOf, type Ranked, RankedLists, type RankOptions } from './ranked-lists';
 import { NO_SEARCH_OBSERVER, type SearchObserver, type SearchPhase } from './search-observer';
-import { filterIn } from '../synonyms/synonyms';
+import { filterIn } from '../synonyms/filter-in';
 import { textAnalysis } from './text-analysis';
-import type { SoughtTerms } from './text-fragments';
+import { type SoughtInFields, soughtTerms } from './sought-terms';
 
 const NOTHING_EMBEDDED: TextVectors = { vectors: [], cut: [] };
 
@@ -164,7 +163,7 @@ export class ShardedSearchService implements SearchService {
             collection,
             request,
             vectors[i],
-            { contentBytes, terms: sought[i]?.terms, examples: examples.get(i) },
+            { contentBytes, terms: sought[i]?.noted, examples: examples.get(i) },
             queryCall(call, i),
           ),
         ),
@@ -251,7 +250,7 @@ export class ShardedSearchService implements SearchService {
   ): SearchAnswer | Promise<SearchAnswer> {
     const request = readFor(given);
     const sought = soughtTerms(collection, given);
-    const ranked = this.ranked(collection, request, vector, { hold, terms: sought?.terms, examples }, call);
+    const ranked = this.ranked(collection, request, vector, { hold, terms: sought?.noted, examples }, call);
     const answered = (list: Ranked): SearchAnswer | Promise<SearchAnswer> => {
       const { hits, utf8Hits, totalCount } = list;
       const timing = this.timingFrom(times);
@@ -302,7 +301,7 @@ export class ShardedSearchService implements SearchService {
     found: Found,
     request: SearchRequest,
     parts: LaterParts,
-    { sought, vector }: { sought: SoughtTerms | undefined; vector: Float32Array | null },
+    { sought, vector }: { sought: SoughtInFields | undefined; vector: Float32Array | null },
     where = '',
   ): Promise<Found> {
     const { order, expand, highlight, texts } = request.output;

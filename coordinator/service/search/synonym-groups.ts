@@ -1,3 +1,4 @@
+import type { WordsCondition } from '../../../shared/contract/filter/filter';
 import type { KeywordMeaning, KeywordUnit } from '../../../shared/contract/shard/keyword-plan';
 import type { KeywordClause, KeywordMatch } from '../keyword-query';
 import type { AskedWord } from './query-words';
@@ -82,11 +83,14 @@ function singleTerms({ terms, meanings }: Pick<WordGroup, 'terms' | 'meanings'>)
   return [...new Set(terms.length === 1 ? [terms[0], ...single] : single)];
 }
 
-/** The unit of a group; null: there is no room for the words that were asked for. */
+/**
+ * The unit of a group, of terms and phrases of an analyser; null: there is no room for the words that were asked for.
+ */
 export function groupUnit(
   group: Pick<WordGroup, 'terms' | 'meanings'>,
   isOptional: boolean,
   placesOf: PlacesOf,
+  by: Pick<WordsCondition, 'analyser'> = {},
 ): KeywordUnit | null {
   const typed = placesOf(group.terms);
   if (typed === null) return null;
@@ -98,7 +102,10 @@ export function groupUnit(
     const places = placesOf(own);
     if (places === null) continue;
     // Terms that are there are not yet a phrase.
-    meanings.push({ terms: places, ...(isPhrase && { filter: { type: 'words', query: text, match: 'phrase' } }) });
+    meanings.push({
+      terms: places,
+      ...(isPhrase && { filter: { type: 'words', query: text, match: 'phrase', ...by } }),
+    });
   }
   return { terms, factors: terms.map(() => 1), ...(meanings.length > 0 && { meanings }), isOptional };
 }

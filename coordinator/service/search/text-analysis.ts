@@ -1,13 +1,15 @@
 import { type Analyser, QUERY_TERMS_MAX, type QueryWord } from '../../../shared/base/text/analyser';
 import type { PlacedTerm } from '../../../shared/base/text/placed-terms';
 import { analyserOf } from '../synonyms/own-stop-words';
+import { queryAnalysersOf } from '../synonyms/query-analysers';
 import { type CollectionWords, type Synonyms, synonymsOf } from '../synonyms/synonyms';
 import type { AnalysisInput, TextAnalysis } from '../service';
 
-/** How a text is cut in a collection of this language. */
-export function textAnalysis(collection: CollectionWords, { text, as }: AnalysisInput): TextAnalysis {
-  const { language } = collection;
-  const analyser = analyserOf(collection);
+/** How a text is cut in a collection. */
+export function textAnalysis(collection: CollectionWords, { text, as, field }: AnalysisInput): TextAnalysis {
+  const own = field === undefined ? undefined : queryAnalysersOf(collection)?.ofPath(field).name;
+  const language = own === undefined ? collection.language : own === 'unicode' ? null : own;
+  const analyser = analyserOf({ ...collection, language });
   const { name, version } = analyser;
   const parts = as === 'document' ? analyser.placedParts(text) : soughtParts(analyser, text);
   const synonyms = as === 'query' ? synonymsOf(collection.synonyms, analyser) : undefined;

@@ -22,6 +22,11 @@ export interface SoughtTerms {
   phrases: readonly Phrase[];
 }
 
+/** What gets terms as shards have them. */
+export interface NotedTerms {
+  add(term: string): unknown;
+}
+
 /** Matches that are looked at in one step. */
 const STEP_MATCHES = 1024;
 

@@ -1,6 +1,6 @@
 import { EditWalk } from '../../../shared/base/text/edit-walk';
 import { factorOfEdits } from '../../../shared/base/text/word-variants';
-import type { KeywordUnit, MoreTerms } from '../../../shared/contract/shard/keyword-plan';
+import type { KeywordMeaning, KeywordUnit, MoreTerms } from '../../../shared/contract/shard/keyword-plan';
 import type { KeywordStatistics } from '../../../shared/contract/shard/shard-read';
 import type { AskedVariants, KeywordDraft } from './keyword-planning';
 import { compareTerms, type Expanded, EXPANSIONS_MAX, type FoundTerm } from './word-expansion';
@@ -28,39 +28,65 @@ export async function withVariants(
   const units = [...draft.units];
   const found = await Promise.all(
     [...draft.variants].map(async ([unit, variants]) => {
-      const place = variants.meaning?.at(-1) ?? units[unit].terms[0];
-      const isRare = variants.areAll === true || rarity(statistics, place);
-      return { unit, place, variants, ...(await othersOf(terms[place], variants, isRare, expand)) };
+      const asked = variants.of ?? [{ ...variants, place: variants.meaning?.at(-1) ?? units[unit].terms[0] }];
+      // As one word: it is rare if all of its terms are.
+      const isRare = variants.areAll === true || asked.every(({ place }) => rarity(statistics, place));
+      const expanded = await Promise.all(asked.map((one) => othersOf(terms[one.place], one, isRare, expand)));
+      const others = expanded.flatMap((one, i) => one.others.map((other) => ({ ...other, by: asked[i] })));
+      return {
+        unit,
+        asked,
+        areAll: variants.areAll === true,
+        others: others.sort(compareTerms).slice(0, EXPANSIONS_MAX),
+        isCut: others.length > EXPANSIONS_MAX || expanded.some(({ isCut }) => isCut),
+      };
     }),
   );
-  for (const { unit, place, variants, others, isCut } of found) {
+  for (const { unit, asked, areAll, others, isCut } of found) {
     const own = [...units[unit].terms];
     const factors = [...(units[unit].factors ?? [1])];
-    const [most] = factors;
+    const [most = 1] = factors;
     const meanings = [...(units[unit].meanings ?? [])];
-    for (const { term, frequency, factor } of others) {
+    for (const { term, frequency, factor, by } of others) {
       let at = places.get(term);
       if (at === undefined) {
         places.set(term, (at = terms.push(term) - 1));
         documentFrequencies.push(frequency);
       }
-      if (variants.meaning !== undefined) {
-        meanings.push({ terms: [...new Set([...variants.meaning.slice(0, -1), at])] });
-        continue;
+      if (by.meaning !== undefined) meanings.push(otherMeaning(units[unit], by.meaning, at));
+      else if (!own.includes(at)) {
+        own.push(at);
+        factors.push(most * factor);
       }
-      if (own.includes(at)) continue;
-      own.push(at);
-      factors.push(most * factor);
     }
-    if (variants.meaning !== undefined) {
-      units[unit] = { ...units[unit], meanings };
-      continue;
-    }
-    const more = variants.areAll === true && isCut ? moreOf(terms[place], variants) : null;
-    if (own.length > 1)
-      units[unit] = { ...units[unit], terms: own, factors, ...(more !== null && { more }) } satisfies KeywordUnit;
+    const more = areAll && isCut ? asked.flatMap((one) => moreOf(terms[one.place], one)) : null;
+    if (own.length > units[unit].terms.length || meanings.length > 0)
+      units[unit] = {
+        ...units[unit],
+        ...withWhole(units[unit], own, factors, meanings),
+        ...(more !== null && { more }),
+      } satisfies KeywordUnit;
   }
   return { draft: { ...draft, terms, units }, statistics: { ...statistics, documentFrequencies } };
+}
+
+/** The terms of several words with another one in the place of the last. */
+function otherMeaning({ factors }: KeywordUnit, meaning: readonly number[], at: number): KeywordMeaning {
+  const isSum = factors === undefined;
+  return { terms: [...new Set([...meaning.slice(0, -1), at])], ...(isSum && { isSum }) };
+}
+
+/** A unit with more ways; one that had all of its terms has that as one of them. */
+function withWhole(
+  { terms, factors }: KeywordUnit,
+  own: readonly number[],
+  ownFactors: readonly number[],
+  meanings: readonly KeywordMeaning[],
+): Partial<KeywordUnit> {
+  if (meanings.length === 0) return { terms: own, factors: ownFactors };
+  if (factors === undefined && terms.length > 1)
+    return { terms: [], factors: [], meanings: [{ terms, isSum: true }, ...meanings] };
+  return { terms: own, factors: ownFactors, meanings };
 }
 
 function moreOf(term: string, { prefixes, edits }: AskedVariants): MoreTerms[] {

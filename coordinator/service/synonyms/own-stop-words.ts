@@ -116,7 +116,8 @@ export function countingWords(words: readonly CutWord[]): CutWord[] {
   return counting.length === 0 ? [...words] : counting;
 }
 
-const known = new WeakMap<StopWords, { language: Language | null; analyser: Analyser }>();
+/** By language. */
+const known = new WeakMap<StopWords, Map<Language | null, Analyser>>();
 
 /** The analyser of a collection's queries. */
 export function analyserOf({
@@ -127,10 +128,11 @@ export function analyserOf({
   stopWords?: StopWords | undefined;
 }): Analyser {
   if (stopWords === undefined) return analyserFor(language);
-  let found = known.get(stopWords);
-  if (found?.language !== language)
-    known.set(stopWords, (found = { language, analyser: new OwnStopWords(analyserFor(language), stopWords) }));
-  return found!.analyser;
+  let byLanguage = known.get(stopWords);
+  if (byLanguage === undefined) known.set(stopWords, (byLanguage = new Map()));
+  let analyser = byLanguage.get(language);
+  if (analyser === undefined) byLanguage.set(language, (analyser = new OwnStopWords(analyserFor(language), stopWords)));
+  return analyser;
 }
 
 /** What is wrong with stop words in a language; null: nothing. */

@@ -1,8 +1,9 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { type Analyser, QUERY_TERMS_MAX, queryTerms } from '../../../shared/base/text/analyser';
 import type { Language } from '../../../shared/base/text/language';
+import type { KeywordFields } from '../../../shared/contract/shard/keyword-fields';
 import { type Filter, isCondition, type WordsCondition } from '../../../shared/contract/filter/filter';
-import { analyserOf, countingWords, OwnStopWords, type StopWords } from './own-stop-words';
+import { countingWords, OwnStopWords, type StopWords } from './own-stop-words';
 import type { SynonymRule } from './synonym-rules';
 import { type CutsText, type CutWord, soughtWords, storedWords } from './cut-words';
 
@@ -76,6 +77,13 @@ export class Synonyms {
     return this.stored.cut(text);
   }
 
+  /** What counts of a text whose last word stands for others, and so counts in any case. */
+  withLast(text: string): CutWord[] {
+    const words = (this.own?.stored ?? storedWords(this.analyser))(text);
+    const counting = new Set(countingWords(words));
+    return words.filter((word, i) => counting.has(word) || i === words.length - 1);
+  }
+
   /**
    * The filter that lets what has the synonyms of its words through, too, and asks for the words that count in this
    * collection, of shards that know the stop words of its language alone. Phrases, and words that stand for others, are
@@ -97,15 +105,16 @@ export class Synonyms {
   }
 
   private widened(condition: WordsCondition): { filter: Filter; count: number } {
-    const { query, match, paths, stands } = condition;
+    const { query, match, paths, stands, analyser } = condition;
     if (match === 'phrase') return { filter: condition, count: 0 };
     const of = (text: string, how: WordsCondition['match']): WordsCondition => ({
       type: 'words',
       query: text,
       match: how,
       ...(paths !== undefined && { paths }),
+      ...(analyser !== undefined && { analyser }),
     });
-    const asked = (words: readonly CutWord[], how: 'any' | 'all'): Filter => askedOfShards(words, query, how, of);
+    const asked = (words: readonly CutWord[], how: 'any' | 'all'): Filter => filterOfWords(words, query, how, of);
     if (stands !== undefined)
       return { filter: this.own === null ? condition : varied(condition, this.own, asked), count: 0 };
     const { words, rules } = this.stored.cut(query);
@@ -116,15 +125,18 @@ export class Synonyms {
     const count = meant.reduce((sum, { length }) => sum + length, 0);
     if (match === 'any') {
       const all = [...words, ...rules.flatMap(({ counting }) => counting)];
-      return { filter: joined('or', [this.own === null ? condition : asked(all, 'any'), ...meant.flat()]), count };
+      return {
+        filter: joinedFilters('or', [this.own === null ? condition : asked(all, 'any'), ...meant.flat()]),
+        count,
+      };
     }
-    const filters = rules.map(({ counting }, i) => joined('or', [asked(counting, 'all'), ...meant[i]]));
+    const filters = rules.map(({ counting }, i) => joinedFilters('or', [asked(counting, 'all'), ...meant[i]]));
     if (words.length > 0) filters.push(asked(words, 'all'));
-    return { filter: joined('and', filters), count };
+    return { filter: joinedFilters('and', filters), count };
   }
 }
 
-function joined(type: 'and' | 'or', filters: Filter[]): Filter {
+export function joinedFilters(type: 'and' | 'or', filters: Filter[]): Filter {
   return filters.length === 1 ? filters[0] : { type, filters };
 }
 
@@ -132,7 +144,7 @@ function joined(type: 'and' | 'or', filters: Filter[]): Filter {
  * A condition for words that count. A shard leaves stop words of the language out where there are others: those that
  * count in this collection are conditions of their own.
  */
-function askedOfShards(
+export function filterOfWords(
   words: readonly CutWord[],
   query: string,
   match: 'any' | 'all',
@@ -271,7 +283,7 @@ export function termsOf(words: readonly CutWord[]): string[] {
 }
 
 /** The filter with others in the place of its conditions; itself where none is another. */
-function withConditions(filter: Filter, changed: (condition: Filter & { type: string }) => Filter): Filter {
+export function withConditions(filter: Filter, changed: (condition: Filter & { type: string }) => Filter): Filter {
   if (isCondition(filter)) return changed(filter);
   if (filter.type === 'not') {
     const inner = withConditions(filter.filter, changed);
@@ -281,7 +293,8 @@ function withConditions(filter: Filter, changed: (condition: Filter & { type: st
   return filters.every((part, i) => part === filter.filters[i]) ? filter : { type: filter.type, filters };
 }
 
-const known = new WeakMap<readonly SynonymRule[], Synonyms>();
+/** By analyser. */
+const known = new WeakMap<readonly SynonymRule[], WeakMap<Analyser, Synonyms>>();
 /** By the rules as text, the last ones behind: a record that is read again has the same rules as another object. */
 const latest = new Map<string, Synonyms>();
 const LATEST_MAX = 64;
@@ -289,15 +302,17 @@ const LATEST_MAX = 64;
 /** The synonyms that a collection's rules are; undefined: it has none. */
 export function synonymsOf(rules: readonly SynonymRule[] | undefined, analyser: Analyser): Synonyms | undefined {
   if (rules === undefined) return undefined;
-  let synonyms = known.get(rules);
-  if (synonyms === undefined || synonyms.analyser !== analyser) {
+  let ofRules = known.get(rules);
+  if (ofRules === undefined) known.set(rules, (ofRules = new WeakMap()));
+  let synonyms = ofRules.get(analyser);
+  if (synonyms === undefined) {
     const text = `${analyser.name} ${JSON.stringify(rules)}`;
     synonyms = latest.get(text);
     if (synonyms === undefined || synonyms.analyser !== analyser) synonyms = new Synonyms(rules, analyser);
     latest.delete(text);
     latest.set(text, synonyms);
     for (const oldest of latest.keys()) if (latest.size > LATEST_MAX) latest.delete(oldest);
-    known.set(rules, synonyms);
+    ofRules.set(analyser, synonyms);
   }
   return synonyms;
 }
@@ -308,13 +323,7 @@ export interface CollectionWords {
   language: Language | null;
   synonyms?: readonly SynonymRule[] | undefined;
   stopWords?: StopWords | undefined;
+  keywordFields?: KeywordFields | undefined;
 }
 
-const NO_RULES: readonly SynonymRule[] = [];
-
-/** A filter as the collection's synonyms and stop words have it; itself where it has none. Errors: limit_exceeded. */
-export function filterIn<Given extends Filter | null>(words: CollectionWords, filter: Given): Given | Filter {
-  const { synonyms, stopWords } = words;
-  if (filter === null || (synonyms === undefined && stopWords === undefined)) return filter;
-  return synonymsOf(synonyms ?? NO_RULES, analyserOf(words))!.inFilter(filter);
-}
+export const NO_RULES: readonly SynonymRule[] = [];

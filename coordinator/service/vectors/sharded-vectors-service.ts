@@ -26,7 +26,7 @@ import type { ScatterGather } from '../routing/scatter-gather';
 import { ShardSets } from '../routing/shard-sets';
 import type { StampClock } from '../routing/stamp-clock';
 import type { CutText } from '../../models/cut-text';
-import { filterIn } from '../synonyms/synonyms';
+import { filterIn } from '../synonyms/filter-in';
 import type {
   CollectionsService,
   CollectionView,

@@ -1,5 +1,5 @@
 import type { ExpansionRequest, Expansions } from '../../../shared/contract/shard/keyword-expansion';
-import type { KeywordFields } from '../../../shared/contract/shard/keyword-fields';
+import { haveAnalysers, type KeywordFields } from '../../../shared/contract/shard/keyword-fields';
 import type { KeywordPlan } from '../../../shared/contract/shard/keyword-plan';
 import type { KeywordStatistics } from '../../../shared/contract/shard/shard-read';
 import { type Analyser, defaultAnalyser } from '../../../shared/base/text/analyser';
@@ -22,7 +22,7 @@ import {
   slotName,
   type SteppedSearchOptions,
 } from './keyword-index';
-import type { WeightedText } from './keyword-text';
+import { analyserOfField, type WeightedText } from './keyword-text';
 import { type SearchedPart, searchPostings } from './keyword-search';
 import { searchPlan } from './planned-search';
 import { PostingLists } from './posting-lists';
@@ -72,6 +72,8 @@ export class Bm25KeywordIndex implements KeywordIndex {
   private readonly lists = new PostingLists();
   private readonly sortedTerms = new SortedTerms(this.dictionary);
   readonly wordOrders = new WordOrders(this.documents, this.dictionary);
+  /** By field: what cuts it, where one has an analyser of its own. */
+  private readonly analysers: readonly Analyser[] | undefined;
   /** null: it is not given fields. */
   private readonly byField: FieldPostings | null;
   private readonly weighted: WeightedViews | null;
@@ -94,6 +96,9 @@ export class Bm25KeywordIndex implements KeywordIndex {
   constructor(options: KeywordIndexOptions = {}) {
     this.analyser = options.analyser ?? defaultAnalyser;
     this.fields = options.fields;
+    this.analysers = haveAnalysers(this.fields)
+      ? this.fields!.map((field) => analyserOfField(field, this.analyser))
+      : undefined;
     this.byField = this.fields === undefined ? null : new FieldPostings(this.fields);
     const { documents, dictionary, lists, byField: fields } = this;
     this.weighted = fields && new WeightedViews({ documents, dictionary, lists, fields }, this.terms);
@@ -138,8 +143,10 @@ export class Bm25KeywordIndex implements KeywordIndex {
     const counters = typeof given === 'string' ? undefined : this.byField?.counters();
     let field = 0;
     for (const { text, weight } of typeof given === 'string' ? [{ text: given, weight: 1 }] : given) {
-      const counter = counters?.[this.byField!.kept.indexOf(field++)];
-      for (const part of this.analyser.parts(text)) {
+      const counter = counters?.[this.byField!.kept.indexOf(field)];
+      const analyser = this.analysers?.[field] ?? this.analyser;
+      field += 1;
+      for (const part of analyser.parts(text)) {
         length += part.length * weight;
         for (const text of part) {
           const term = this.dictionary.intern(text);
@@ -230,18 +237,23 @@ export class Bm25KeywordIndex implements KeywordIndex {
     return asked === undefined ? totalLength : this.byField!.totalOf(totalLength, asked);
   }
 
+  private analyserOf(condition: WordsCondition): Analyser {
+    return analyserOfField(condition, this.analyser);
+  }
+
   hasWords(slot: number, condition: WordsCondition): boolean {
     if (condition.stands !== undefined) {
-      const sought = variantsOfWords(condition, this.analyser);
+      const sought = variantsOfWords(condition, this.analyserOf(condition));
       if (sought === null || !hasTermThat(this.terms, slot, sought.fits)) return false;
       return sought.others.length === 0 || hasTerms(this.terms, slot, sought.others, 'all');
     }
-    return hasTerms(this.terms, slot, termsOfWords(condition, this.analyser), matchOf(condition));
+    return hasTerms(this.terms, slot, termsOfWords(condition, this.analyserOf(condition)), matchOf(condition));
   }
 
   slotsWithWords(condition: WordsCondition): Generator<undefined, ChunkedSlotSet> {
-    if (condition.stands !== undefined) return this.slotsWithVariants(variantsOfWords(condition, this.analyser));
-    return slotsWithTerms(this.terms, termsOfWords(condition, this.analyser), matchOf(condition));
+    if (condition.stands !== undefined)
+      return this.slotsWithVariants(variantsOfWords(condition, this.analyserOf(condition)));
+    return slotsWithTerms(this.terms, termsOfWords(condition, this.analyserOf(condition)), matchOf(condition));
   }
 
   private *slotsWithVariants(sought: SoughtVariants | null): Generator<undefined, ChunkedSlotSet> {
@@ -377,7 +389,10 @@ export class Bm25KeywordIndex implements KeywordIndex {
 
   get origin(): TermOrigin {
     const { name, version } = this.analyser;
-    return { name: this.fields === undefined ? name : `${name} of ${JSON.stringify(this.fields)}`, version };
+    if (this.fields === undefined) return { name, version };
+    const by = this.analysers?.map((analyser) => `${analyser.name} ${analyser.version}`).join(', ');
+    const of = `${name} of ${JSON.stringify(this.fields)}`;
+    return { name: by === undefined ? of : `${of} by ${by}`, version };
   }
 
   private get tables(): KeywordTables {

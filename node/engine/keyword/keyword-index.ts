@@ -86,7 +86,7 @@ export interface KeywordIndex {
    * meanwhile may be wrong.
    */
   slotsWithWords(condition: WordsCondition): Generator<undefined, ChunkedSlotSet>;
-  /** What makes its terms. */
+  /** What makes its terms, but of fields that have an analyser of their own. */
   readonly analyser: Analyser;
   /** What of an item it is given. */
   readonly fields: KeywordFields | undefined;

@@ -1,6 +1,8 @@
+import type { Analyser } from '../../../shared/base/text/analyser';
+import { markedAnalyser } from './marked-analyser';
 import type { JsonObject, JsonValue } from '../../../shared/contract/filter/filter';
 import { lookUpPath } from '../../../shared/contract/filter/metadata-path';
-import { type KeywordFields, TEXT_FIELD } from '../../../shared/contract/shard/keyword-fields';
+import { type KeywordField, type KeywordFields, TEXT_FIELD } from '../../../shared/contract/shard/keyword-fields';
 
 /** A text whose words count as if each stood there `weight` times. */
 export interface WeightedText {
@@ -32,6 +34,37 @@ export function keywordTexts(
 ): string | WeightedText[] {
   if (fields === undefined) return keywordText(text, metadata);
   return fields.map(({ path, weight }) => ({ text: linesOfField(path, text, metadata).join('\n'), weight }));
+}
+
+/** A line and what cuts it; of a field with its analyser. */
+export interface AnalysedLine {
+  line: string;
+  analyser: Analyser;
+}
+
+/** The lines with what cuts them; `own`: what cuts those of fields without an analyser. */
+export function analysedLines(
+  text: string | null,
+  metadata: JsonObject,
+  { fields, analyser: own }: { fields?: KeywordFields | undefined; analyser: Analyser },
+): AnalysedLine[] {
+  if (fields === undefined) return allLines(text, metadata).map((line) => ({ line, analyser: own }));
+  return fields.flatMap((field) =>
+    linesOfField(field.path, text, metadata).map((line) => ({ line, analyser: analyserOfField(field, own) })),
+  );
+}
+
+/** What cuts a field. */
+export function analyserOfField({ analyser }: Pick<KeywordField, 'analyser'>, own: Analyser): Analyser {
+  return analyser === undefined ? own : markedAnalyser(analyser);
+}
+
+/** Of fields, those that have an analyser; undefined where all strings are looked in. */
+export function fieldsCutBy(
+  name: KeywordField['analyser'],
+  fields: KeywordFields | undefined,
+): KeywordFields | undefined {
+  return fields?.filter(({ analyser }) => analyser === name);
 }
 
 function linesOfField(path: string, text: string | null, metadata: JsonObject): string[] {

@@ -90,7 +90,10 @@ function isSum({ units, minimum }: KeywordPlan, unitSlots: PlannedSearchOptions[
     (minimum === 0 || (minimum === 1 && units.every(({ isOptional }) => isOptional))) &&
     units.every(
       (unit, i) =>
-        (unit.factors !== undefined || unit.terms.length === 1) && unit.meanings === undefined && unitSlots(i) === null,
+        (unit.factors !== undefined || unit.terms.length === 1) &&
+        unit.meanings === undefined &&
+        unit.isFree === undefined &&
+        unitSlots(i) === null,
     )
   );
 }
@@ -130,12 +133,14 @@ function searchedUnits(
 
 /** Of terms beyond the `listed` ones, none is more frequent than all of these. */
 function weightOf(unit: KeywordUnit, statistics: KeywordStatistics, listed: number): number {
+  if (unit.isFree === true) return 0;
   const weights = unit.terms.filter((place) => place < listed).map((place) => termWeight(statistics, place));
   if (unit.factors === undefined) return weights.reduce((sum, weight) => sum + weight, 0);
   // A meaning of several terms is no more frequent than the rarest of them.
-  const ofMeanings = (unit.meanings ?? []).map((meaning) =>
-    Math.max(...meaning.terms.map((place) => termWeight(statistics, place))),
-  );
+  const ofMeanings = (unit.meanings ?? []).map(({ terms, isSum }) => {
+    const own = terms.map((place) => termWeight(statistics, place));
+    return isSum === true ? own.reduce((sum, weight) => sum + weight, 0) : Math.max(...own);
+  });
   return Math.min(...weights, ...ofMeanings);
 }
 

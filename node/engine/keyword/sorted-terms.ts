@@ -1,4 +1,5 @@
 import { EditWalk } from '../../../shared/base/text/edit-walk';
+import { BEHIND_MARKS, markIn } from '../../../shared/base/text/term-mark';
 import type { ExpansionRequest, Expansions } from '../../../shared/contract/shard/keyword-expansion';
 import type { TermDictionary } from './term-dictionary';
 
@@ -159,8 +160,12 @@ function* nearTo(
   const walk = new EditWalk(term, edits);
   const found: string[] = [];
   let looked = 0;
-  for (let at = placeOf(sorted, after, true); at < sorted.length;) {
+  // Those of another analyser are not near, however much they look alike.
+  const mark = markIn(term);
+  const first = mark === '' ? BEHIND_MARKS : mark;
+  for (let at = after < first ? placeOf(sorted, first, false) : placeOf(sorted, after, true); at < sorted.length;) {
     const text = sorted[at];
+    if (!text.startsWith(mark)) break;
     const distance = walk.distanceTo(text);
     if (++looked % LOOKED_AT_PER_STEP === 0) yield;
     if (distance >= 0) {
@@ -188,5 +193,8 @@ function behindPrefix(sorted: readonly string[], at: number, prefix: string): nu
 /** Whether a term is one of those that are asked for. */
 function testOf({ term, by }: ExpansionRequest): (text: string) => boolean {
   if (by === 'prefix') return (text) => text.startsWith(term);
-  return (text) => Math.abs(text.length - term.length) <= by && new EditWalk(term, by).distanceTo(text) >= 0;
+  return (text) =>
+    Math.abs(text.length - term.length) <= by &&
+    markIn(text) === markIn(term) &&
+    new EditWalk(term, by).distanceTo(text) >= 0;
 }

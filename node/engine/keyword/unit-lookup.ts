@@ -78,10 +78,11 @@ class UnitJudge {
       if ((sum + boundFrom[at]) * BOUND_SLACK < top.threshold) return;
       const unit = order[at];
       const unitSlots = wanted.units[unit];
-      const score = unitSlots === null || unitSlots.has(slot) ? readers[unit].scoreOf(document, length) : 0;
+      const frequency = unitSlots === null || unitSlots.has(slot) ? readers[unit].frequencyIn(document) : 0;
+      const score = frequency === 0 ? 0 : readers[unit].scoreOf(frequency, length);
       added[unit] = score;
       sum += score;
-      if (score === 0 && readers[unit].unit.isOptional && ++lacked > this.lackedMax) return;
+      if (frequency === 0 && readers[unit].unit.isOptional && ++lacked > this.lackedMax) return;
     }
     if (sum === 0) return;
     // In the order of the units, as in every other way to find it.

@@ -47,10 +47,14 @@ export class UnitReader {
     return leading;
   }
 
-  /** What it adds to the score of a document; 0: the document does not have it. */
-  scoreOf(document: number, length: number): number {
-    const frequency = this.unit.isAnyEnough ? this.sumIn(document) : leastFrequencyIn(this.readers, document);
-    return frequency === 0 ? 0 : termScore(this.unit.weight, frequency, length, this.source.norm);
+  /** How often a document has it. */
+  frequencyIn(document: number): number {
+    return this.unit.isAnyEnough ? this.sumIn(document) : leastFrequencyIn(this.readers, document);
+  }
+
+  /** What it adds to the score of a document that has it so often. */
+  scoreOf(frequency: number, length: number): number {
+    return termScore(this.unit.weight, frequency, length, this.source.norm);
   }
 
   private sumIn(document: number): number {

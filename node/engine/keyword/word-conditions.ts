@@ -1,11 +1,12 @@
 import type { JsonObject, JsonValue, WordsCondition } from '../../../shared/contract/filter/filter';
+import { fieldOfPath, type KeywordFields } from '../../../shared/contract/shard/keyword-fields';
 import { lookUpPath } from '../../../shared/contract/filter/metadata-path';
 import { type Analyser, queryTerms } from '../../../shared/base/text/analyser';
 import { type VariedWords, variantTest, variedWords } from '../../../shared/base/text/word-variants';
 import { hasPhrase, type Phrase, phraseOf } from '../../../shared/base/text/phrase';
 import { resultOf } from '../../../shared/base/time/work-slices';
 import type { KeywordIndex } from './keyword-index';
-import { keywordLines } from './keyword-text';
+import { analyserOfField, fieldsCutBy, keywordLines } from './keyword-text';
 
 /** The terms of the conditions in use. */
 const known = new WeakMap<WordsCondition, { analyser: Analyser; terms: string[] }>();
@@ -49,14 +50,17 @@ function phraseOfWords(condition: WordsCondition, analyser: Analyser): Phrase {
 /** Whether an item has the words: what a condition means. `text`: of the item; not asked for with paths. */
 export function itemHasWords(
   condition: WordsCondition,
-  { analyser, fields }: Pick<KeywordIndex, 'analyser' | 'fields'>,
+  { analyser: own, fields }: Pick<KeywordIndex, 'analyser' | 'fields'>,
   { text, metadata }: { text: string | null; metadata: JsonObject },
 ): boolean {
+  const analyser = analyserOfField(condition, own);
   const wanted = termsOfWords(condition, analyser);
   if (wanted.length === 0) return false;
   const { paths } = condition;
   const lines =
-    paths === undefined ? keywordLines(text, metadata, fields) : keywordLines(null, membersAt(paths, metadata));
+    paths === undefined
+      ? keywordLines(text, metadata, fieldsCutBy(condition.analyser, fields))
+      : keywordLines(null, membersAt(pathsCutBy(condition.analyser, paths, fields), metadata));
   if (condition.match === 'phrase') {
     const phrase = phraseOfWords(condition, analyser);
     return lines.some((line) => resultOf(hasPhrase(analyser, phrase, line)));
@@ -68,6 +72,15 @@ export function itemHasWords(
   }
   const isIn = (term: string): boolean => terms.has(term);
   return condition.match === 'any' ? wanted.some(isIn) : wanted.every(isIn);
+}
+
+/** What is in no field is cut as the language of the collection has it. */
+function pathsCutBy(
+  name: WordsCondition['analyser'],
+  paths: readonly string[],
+  fields: KeywordFields | undefined,
+): readonly string[] {
+  return paths.filter((path) => fieldOfPath(fields, path)?.analyser === name);
 }
 
 function membersAt(paths: readonly string[], metadata: JsonObject): JsonObject {

@@ -5,6 +5,7 @@ import { syncFolder } from '../../../shared/base/files/stable-folder';
 import { unlessStopped } from '../../../shared/base/time/deadline';
 import { inLaterSlices, inSlices } from '../../../shared/base/time/work-slices';
 import type { KeywordIndex } from '../keyword/keyword-index';
+import type { AnalysedLine } from '../keyword/keyword-text';
 import { termsInOrder } from '../../../shared/base/text/phrase';
 import { type PositionOrigin, PositionWriter } from './position-file';
 import { type PositionSegment, type PositionSegments, type SlotsOfNow, UNFINISHED } from './position-segments';
@@ -27,7 +28,7 @@ export interface PositionTexts {
   slots: SlotsOfNow & { liveSlots(): Iterable<number> };
   keywords(): KeywordIndex;
   /** The lines of items; null: there is none in the slot. */
-  lines(slots: readonly number[]): Promise<(readonly string[] | null)[]>;
+  lines(slots: readonly number[]): Promise<(readonly AnalysedLine[] | null)[]>;
   /** What was read from the records by now is on stable storage when it resolves. */
   stabilise(): Promise<void>;
 }
@@ -172,14 +173,14 @@ export class PositionMaking {
 
   private *orders(
     items: readonly { slot: number; recno: number }[],
-    lines: readonly (readonly string[] | null)[],
+    lines: readonly (readonly AnalysedLine[] | null)[],
     isThere: (item: { slot: number; recno: number }) => boolean,
   ): Generator<undefined, (Buffer | null)[]> {
-    const { wordOrders, analyser } = this.items.keywords();
+    const { wordOrders } = this.items.keywords();
     const orders: (Buffer | null)[] = [];
     for (const [i, item] of items.entries()) {
       const terms: string[][] = [];
-      for (const line of lines[i] ?? []) terms.push(yield* termsInOrder(analyser, line));
+      for (const { line, analyser } of lines[i] ?? []) terms.push(yield* termsInOrder(analyser, line));
       const order = isThere(item) ? yield* wordOrders.pack(item.slot, terms) : null;
       // Otherwise it is of several texts.
       orders.push(isThere(item) ? order : null);

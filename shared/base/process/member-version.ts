@@ -24,6 +24,7 @@ export const FEATURES = [
   'field-weights',
   'synonyms',
   'stop-words',
+  'field-analysers',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

@@ -38,8 +38,16 @@ export type StemmedLanguage = (typeof STEMMED_LANGUAGES)[number];
 export type UnspacedLanguage = (typeof UNSPACED_LANGUAGES)[number];
 export type Language = (typeof LANGUAGES)[number];
 
+/** Analysers by name; `unicode`: of no language. */
+export const ANALYSER_NAMES = [...LANGUAGES, 'unicode'] as const;
+export type AnalyserName = (typeof ANALYSER_NAMES)[number];
+
 export function isLanguage(code: unknown): code is Language {
   return (LANGUAGES as readonly unknown[]).includes(code);
+}
+
+export function isAnalyserName(name: unknown): name is AnalyserName {
+  return (ANALYSER_NAMES as readonly unknown[]).includes(name);
 }
 
 /** Whether it is one of {@link UNSPACED_LANGUAGES}. */

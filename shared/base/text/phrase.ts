@@ -1,5 +1,6 @@
 import type { Analyser } from './analyser';
 import { SegmentClass, segmentClassOf } from './segment-class';
+import { bareTerm } from './term-mark';
 
 /** Places of phrases that are looked at in one step. */
 const PLACES_PER_STEP = 1024;
@@ -20,7 +21,7 @@ export interface Phrase extends WordsTogether<string> {
 
 /** The phrase of a text. */
 export function phraseOf(analyser: Analyser, text: string, near: number): Phrase {
-  const terms = inOrder(analyser.terms(text), (term) => term);
+  const terms = inOrder(analyser.terms(text), bareTerm);
   return { terms, borders: bordersOf(terms), near };
 }
 
@@ -36,7 +37,7 @@ export function* termsInOrder(analyser: Analyser, text: string): Generator<undef
     for (const term of part) terms.push(term);
     yield;
   }
-  return inOrder(terms, (term) => term);
+  return inOrder(terms, bareTerm);
 }
 
 /** Whether a text, of which these are the words, has the phrase. */
@@ -53,7 +54,7 @@ export interface OrderedText<Term> {
 
 /** The terms of a text in their order. */
 export function orderedText<Term extends { term: string }>(text: readonly Term[]): OrderedText<Term> {
-  const ordered = inOrder(text, ({ term }) => term);
+  const ordered = inOrder(text, ({ term }) => bareTerm(term));
   const terms = ordered.map(({ term }) => term);
   return { ordered, terms, distinct: new Set(terms) };
 }

@@ -1,6 +1,7 @@
 import { type Analyser, defaultAnalyser, queryTerms } from './analyser';
 import { EditWalk } from './edit-walk';
 import { isScriptWithoutSpaces, segmentClassOf } from './segment-class';
+import { bareTerm, markIn, markLength } from './term-mark';
 
 /** How many letters of a word may be other ones; `auto`: by its length. */
 export type Fuzziness = 0 | 1 | 2 | 'auto';
@@ -30,7 +31,7 @@ const AUTO_LETTERS = [3, 7] as const;
 
 export function editsOf(fuzzy: Fuzziness, term: string): 0 | 1 | 2 {
   if (fuzzy !== 'auto') return fuzzy;
-  const letters = [...term].length;
+  const letters = [...bareTerm(term)].length;
   return letters <= AUTO_LETTERS[0] ? 0 : letters <= AUTO_LETTERS[1] ? 1 : 2;
 }
 
@@ -38,7 +39,8 @@ export function editsOf(fuzzy: Fuzziness, term: string): 0 | 1 | 2 {
 export function variantsOf(stands: WordSign, term: string, text: string): Variants {
   if (stands !== 'prefix') return { edits: editsOf(stands, term) };
   // Stems end earlier than words, and may end in another way: of "city" and "cities" it is "citi", of "citywide" not.
-  const written = defaultAnalyser.terms(text).at(-1) ?? term;
+  const bare = defaultAnalyser.terms(text).at(-1);
+  const written = bare === undefined ? term : markIn(term) + bare;
   if (term.startsWith(written)) return { prefixes: [written], edits: 0 };
   return { prefixes: written.startsWith(term) ? [term] : [term, written], edits: 0 };
 }
@@ -50,7 +52,7 @@ export function variedWords(analyser: Analyser, text: string, stands: WordSign):
   if (term === undefined) return null;
   const found = variantsOf(stands, term, text);
   // One character more or less makes another word of it.
-  const variants = isScriptWithoutSpaces(segmentClassOf(term, 0)) ? { ...found, edits: 0 as const } : found;
+  const variants = isScriptWithoutSpaces(segmentClassOf(bareTerm(term), 0)) ? { ...found, edits: 0 as const } : found;
   // "pump-pump*" needs the word itself.
   const isRepeated = terms.indexOf(term) < terms.length - 1;
   return { others: queryTerms(analyser, text).filter((one) => isRepeated || one !== term), term, variants };
@@ -58,7 +60,7 @@ export function variedWords(analyser: Analyser, text: string, stands: WordSign):
 
 /** As how much of a time a word that is so many edits away counts; 0: what has no letter in common is no slip. */
 export function factorOfEdits(edits: number, term: string, other: string): number {
-  return 1 - edits / Math.min(term.length, other.length);
+  return 1 - edits / (Math.min(term.length, other.length) - markLength(term));
 }
 
 /** Tells which terms a term stands for, itself included. */
@@ -66,8 +68,10 @@ export function variantTest({ term, variants: { prefixes, edits } }: VariedWords
   if (prefixes !== undefined) return (other) => other === term || prefixes.some((prefix) => other.startsWith(prefix));
   if (edits === 0) return (other) => other === term;
   const walk = new EditWalk(term, edits);
+  const mark = markIn(term);
   return (other) => {
     if (other === term) return true;
+    if (markIn(other) !== mark) return false;
     if (Math.abs(other.length - term.length) > edits) return false;
     const distance = walk.distanceTo(other);
     return distance >= 0 && factorOfEdits(distance, term, other) > 0;

@@ -1,3 +1,4 @@
+import { isAnalyserName } from '../../base/text/language';
 import type { WordSign } from '../../base/text/word-variants';
 import type { Filter, FilterBound, RangeOperator, TextCondition } from './filter';
 
@@ -90,12 +91,13 @@ const SHAPES: Record<Filter['type'], ShapeCheck> = {
   ids: ({ ids }) => areTexts(ids),
   expiry: ({ low, high }) => typeof low === 'number' && typeof high === 'number',
   updated: ({ low, high }) => typeof low === 'number' && typeof high === 'number',
-  words: ({ query, match, near, stands, paths }) =>
+  words: ({ query, match, near, stands, paths, analyser }) =>
     typeof query === 'string' &&
     (match === 'any' || match === 'all' || match === 'phrase') &&
     (near === undefined || (Number.isSafeInteger(near) && (near as number) >= 0)) &&
     (stands === undefined || (match === 'all' && isWordSign(stands))) &&
-    (paths === undefined || areTexts(paths)),
+    (paths === undefined || areTexts(paths)) &&
+    (analyser === undefined || isAnalyserName(analyser)),
   text: ({ path, test, pattern, fold }) =>
     typeof path === 'string' && isTextTest(test) && typeof pattern === 'string' && typeof fold === 'boolean',
 };

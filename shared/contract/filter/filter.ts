@@ -1,3 +1,4 @@
+import type { AnalyserName } from '../../base/text/language';
 import type { WordSign } from '../../base/text/word-variants';
 
 /**
@@ -50,6 +51,7 @@ export type ItemCondition =
  * Any or all of the words of a query, as the collection's analyser has them, stop words left out: in the text of the
  * item and all strings of its metadata, or in the strings under some paths. `phrase`: all words, stop words too, in one
  * of these strings, one directly behind the other, or with `near` in any order, with at most so many others between.
+ * `analyser`: of a field that has it as its own, in such fields alone; without it, in those that have none.
  * With `stands`, which is only of `all`, any of the words that the last one stands for (word-variants.ts) is enough in
  * its place.
  */
@@ -60,6 +62,7 @@ export interface WordsCondition {
   near?: number;
   stands?: WordSign;
   paths?: string[];
+  analyser?: AnalyserName;
 }
 
 /** An array of so many elements, both included. */

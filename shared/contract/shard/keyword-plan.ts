@@ -28,6 +28,8 @@ export interface KeywordUnit {
   meanings?: readonly KeywordMeaning[];
   /** Whether it counts towards the minimum. */
   isOptional: boolean;
+  /** It adds nothing to the score. */
+  isFree?: true;
   /** Only items that pass it have the unit; absent: all. */
   filter?: Filter;
 }
@@ -41,6 +43,8 @@ export interface MoreTerms {
 /** Another meaning of a unit: all of its terms, as often as the one that is there least. */
 export interface KeywordMeaning {
   terms: readonly number[];
+  /** Its terms weigh as much as those of a unit that has all of them; absent: as the rarest of them. */
+  isSum?: true;
   /** Only items that pass it have the meaning; absent: all. */
   filter?: Filter;
 }
@@ -64,7 +68,7 @@ export function keywordPlanFromText(text: string, termCount: number): KeywordPla
 }
 
 function isUnit(unit: unknown, termCount: number): unit is KeywordUnit {
-  const { terms, factors, more, meanings, isOptional, filter } = (unit ?? {}) as Record<string, unknown>;
+  const { terms, factors, more, meanings, isOptional, isFree, filter } = (unit ?? {}) as Record<string, unknown>;
   return (
     arePlaces(terms, termCount) &&
     (terms.length > 0 || meanings !== undefined) &&
@@ -72,6 +76,7 @@ function isUnit(unit: unknown, termCount: number): unit is KeywordUnit {
     (factors === undefined || areFactors(factors, terms.length)) &&
     (more === undefined || (factors !== undefined && Array.isArray(more) && more.every(isMore))) &&
     typeof isOptional === 'boolean' &&
+    (isFree === undefined || isFree === true) &&
     (filter === undefined || filterFromJson(filter) !== undefined)
   );
 }
@@ -85,10 +90,11 @@ function areMeanings(value: unknown, termCount: number): boolean {
     Array.isArray(value) &&
     value.length > 0 &&
     value.every((meaning) => {
-      const { terms, filter } = (meaning ?? {}) as Record<string, unknown>;
+      const { terms, isSum, filter } = (meaning ?? {}) as Record<string, unknown>;
       return (
         arePlaces(terms, termCount) &&
         terms.length > 0 &&
+        (isSum === undefined || isSum === true) &&
         (filter === undefined || filterFromJson(filter) !== undefined)
       );
     })

@@ -247,6 +247,86 @@ export function languagesSuite(context: SuiteContext): void {
       }
     });
 
+    test('may be of other languages, over any number of shards, and are changed by a job', async () => {
+      for (const shards of [1, 3]) {
+        const fields = [
+          { path: 'title', weight: 2, analyser: 'de' },
+          { path: 'more', weight: 1, analyser: 'unicode' },
+          { path: 'text', weight: 1 },
+        ];
+        const given = fields.map((field) => (field.path === 'text' ? { ...field, analyser: 'en' } : field));
+        const name = await context.collection({ shards, language: 'en', keyword_fields: given });
+        const path = `/v1/collections/${name}`;
+        expect(dataOf(await context.api.get(path)).keyword_fields).toEqual(fields);
+        const texts: [text: string, metadata: object][] = [
+          ['the housing of a pump', { title: 'Gehäuse der Pumpe', more: { note: 'AB-7' } }],
+          ['to die for', { title: 'harte Pumpen', more: { note: 'houses' } }],
+          ['hard houses', { title: 'die Häuser', more: { note: 'the' } }],
+        ];
+        const items = texts.map(([text, metadata], i) => ({ external_id: `t${i}`, vector: [1, i, 0], text, metadata }));
+        dataOf(await context.api.post(`${path}/bulk_upsert`, { items }));
+        expect((await ranked(name, 'pump')).sort()).toEqual(['t0', 't1']);
+        expect(await ranked(name, 'haus')).toEqual(['t2']);
+        expect((await ranked(name, 'houses', { match: 'all' })).sort()).toEqual(['t0', 't1', 't2']);
+        // A stop word of German counts in English, and is not asked of what has the other word in German.
+        expect((await ranked(name, 'die harte', { match: 'all' })).sort()).toEqual(['t1']);
+        expect(await ranked(name, 'die pumpen', { match: 'all' })).toEqual(expect.arrayContaining(['t0', 't1']));
+        const simple = { query_syntax: 'simple' };
+        expect(await ranked(name, '+title:die', simple)).toEqual(['t2']);
+        expect(await ranked(name, '+"die häuser" -title:pumpe', simple)).toEqual(['t2']);
+        expect(await ranked(name, 'houses -more:houses', simple)).toEqual(expect.not.arrayContaining(['t1']));
+        expect((await ranked(name, '+haus*', simple)).sort()).toEqual(['t2']);
+        expect(await ranked(name, 'puumpe', { fuzzy: 1 })).toEqual(expect.arrayContaining(['t0', 't1']));
+        expect((await ranked(name, 'gehau', { prefix_last: true })).sort()).toEqual(['t0']);
+        const counted = async (of: object): Promise<number> =>
+          dataOf(await context.api.post(`${path}/count`, { filters: { $text: of } })).count;
+        expect(await counted({ query: 'the houses', match: 'all' })).toBe(2);
+        expect(await counted({ query: 'the houses', match: 'all', fields: ['more'] })).toBe(0);
+        expect(await counted({ query: 'pumpe', fields: ['title'] })).toBe(2);
+        const { results } = dataOf(
+          await context.api.post(`${path}/hybrid_search`, {
+            query_text: 'pumpen houses',
+            vector: [1, 0, 0],
+            highlight: { fields: ['title', 'more.note', 'text'], pre: '[', post: ']' },
+          }),
+        );
+        const marked = results.map(({ external_id: id, highlights }: any) => [
+          id,
+          highlights.map(({ text }: any) => text),
+        ]);
+        expect(Object.fromEntries(marked)).toEqual({
+          t0: ['Gehäuse der [Pumpe]', 'the [housing] of a pump'],
+          t1: ['harte [Pumpen]', '[houses]'],
+          t2: ['hard [houses]'],
+        });
+        const analysed = async (field: string | undefined): Promise<unknown> =>
+          dataOf(await context.api.post(`${path}/analyse`, { text: 'die Pumpen', as: 'query', field }));
+        expect(await analysed('title')).toMatchObject({
+          analyser: 'snowball-de',
+          language: 'de',
+          terms: [{ term: 'pump', start: 4, end: 10 }],
+        });
+        expect(await analysed('more.note')).toMatchObject({ analyser: 'unicode', language: null, terms: [{}, {}] });
+        expect(await analysed(undefined)).toMatchObject({ analyser: 'snowball-en', language: 'en' });
+        // Synonyms and stop words of the collection hold for each analyser.
+        dataOf(await context.api.patch(path, { synonyms: [['flat', 'häuser']], stop_words: { add: ['pumpe'] } }));
+        expect(await ranked(name, 'flat')).toEqual(['t2']);
+        expect(await counted({ query: 'flat pumpe', match: 'all' })).toBe(1);
+        dataOf(await context.api.patch(path, { synonyms: null, stop_words: null }));
+        const { job_id: id } = dataOf(await context.api.patch(path, { keyword_fields: [fields[0], fields[2]] }));
+        expect(await ended(id)).toMatchObject({
+          state: 'done',
+          subject: expect.stringContaining('title:2:de, text:1'),
+        });
+        expect((await ranked(name, 'houses')).sort()).toEqual(['t0', 't2']);
+        const { job_id: back } = dataOf(
+          await context.api.patch(path, { keyword_fields: [{ path: 'title', weight: 2 }] }),
+        );
+        expect(await ended(back)).toMatchObject({ state: 'done' });
+        expect(await ranked(name, 'haus')).toEqual([]);
+      }
+    });
+
     test('are shown; null where there are none', async () => {
       const name = await context.collection({ keyword_fields: [{ path: 'title', weight: 5 }, { path: 'text' }] });
       const fields = [
@@ -392,6 +472,8 @@ export function languagesSuite(context: SuiteContext): void {
       [[{ path: 'a', weight: 0 }], 422, 'keyword_fields[0].weight'],
       [[{ path: 'a', weight: 21 }], 422, 'keyword_fields[0].weight'],
       [[{ path: 'a', weight: 1.5 }], 422, 'keyword_fields[0].weight'],
+      [[{ path: 'a', analyser: 'german' }], 400, 'keyword_fields[0].analyser must be one of'],
+      [[{ path: 'a', analyser: 2 }], 422, 'keyword_fields[0].analyser'],
       [['title'], 422, 'keyword_fields[0]'],
       [{ path: 'a' }, 422, 'keyword_fields'],
     ])('%j are refused', async (given, code, message) => {

@@ -1,3 +1,4 @@
+import { markIn } from '../../../shared/base/text/term-mark';
 import type { ExpansionRequest, Expansions } from '../../../shared/contract/shard/keyword-expansion';
 
 /** Edits from one word to another: the textbook's table, with swaps of neighbours. */
@@ -21,7 +22,11 @@ export function plainExpansions(
   for (const document of documents)
     for (const one of new Set(document)) frequencies.set(one, (frequencies.get(one) ?? 0) + 1);
   const terms = [...frequencies.keys()]
-    .filter((one) => one > after && (by === 'prefix' ? one.startsWith(term) : plainEdits(one, term) <= by))
+    .filter(
+      (one) =>
+        one > after &&
+        (by === 'prefix' ? one.startsWith(term) : markIn(one) === markIn(term) && plainEdits(one, term) <= by),
+    )
     .sort((a, b) => (a < b ? -1 : 1))
     .slice(0, limit);
   return { terms, frequencies: terms.map((one) => frequencies.get(one)!) };

@@ -30,10 +30,16 @@ function weighedAny(
     );
   const having = (place: number): number => statistics.documentFrequencies[place];
   const containing = Math.max(
+    -1,
     ...unit.terms.map(having),
-    ...meanings.map((meaning) => Math.min(...meaning.terms.map(having))),
+    ...meanings.flatMap(({ terms: own, isSum }) => (isSum === true ? [] : [Math.min(...own.map(having))])),
   );
-  return { frequency, idf: Math.log(1 + (statistics.documentCount - containing + 0.5) / (containing + 0.5)) };
+  const idfOf = (count: number): number => Math.log(1 + (statistics.documentCount - count + 0.5) / (count + 0.5));
+  const sums = meanings.flatMap(({ terms: own, isSum }) =>
+    isSum === true ? [own.reduce((sum, place) => sum + idfOf(having(place)), 0)] : [],
+  );
+  const idf = Math.min(...(containing < 0 ? [] : [idfOf(containing)]), ...sums);
+  return { frequency, idf: unit.isFree === true ? 0 : idf };
 }
 
 function weighed(
@@ -49,7 +55,7 @@ function weighed(
     const containing = statistics.documentFrequencies[place];
     return sum + Math.log(1 + (statistics.documentCount - containing + 0.5) / (containing + 0.5));
   }, 0);
-  return { frequency: Math.min(...frequencies), idf };
+  return { frequency: Math.min(...frequencies), idf: unit.isFree === true ? 0 : idf };
 }
 
 /**

@@ -3,8 +3,8 @@ import { hashExternalId } from '../../../shared/contract/shard/shard-of';
 import { matches } from '../../../node/engine/filter/matches';
 import { isJsonObject, lookUpPath } from '../../../shared/contract/filter/metadata-path';
 import { readCounts } from '../../../node/engine/filter/read-counts';
-import { keywordLines } from '../../../node/engine/keyword/keyword-text';
-import type { KeywordFields } from '../../../shared/contract/shard/keyword-fields';
+import { analyserOfField, keywordLines } from '../../../node/engine/keyword/keyword-text';
+import { fieldOfPath, type KeywordField, type KeywordFields } from '../../../shared/contract/shard/keyword-fields';
 import {
   type StageState,
   stageAfter,
@@ -561,14 +561,17 @@ function passing(shard: PlainShard, filter: Filter | null): PlainItem[] {
 
 function passes(shard: PlainShard, item: PlainItem, filter: Filter | null): boolean {
   if (filter === null) return true;
-  const hasWords = ({ query, match, near = 0, paths, stands }: WordsCondition, metadata: JsonObject): boolean => {
-    const analyser = analyserFor(shard.spec.language ?? null);
-    const strings = paths?.map((path) => lookUpPath(metadata, path) ?? null);
+  const hasWords = (condition: WordsCondition, metadata: JsonObject): boolean => {
+    const { query, match, near = 0, paths, stands } = condition;
+    const { keywordFields } = shard.spec;
+    const analyser = analyserOfField(condition, analyserFor(shard.spec.language ?? null));
+    const own = paths?.filter((path) => fieldOfPath(keywordFields, path)?.analyser === condition.analyser);
+    const strings = own?.map((path) => lookUpPath(metadata, path) ?? null);
     if (match === 'phrase') {
-      const lines = strings === undefined ? linesOf(shard, item) : keywordLines(null, { strings });
+      const lines = strings === undefined ? linesBy(shard, item, condition) : keywordLines(null, { strings });
       return lines.some((line) => plainHasPhrase(analyser.terms(query), near, analyser.terms(line)));
     }
-    const lines = strings === undefined ? linesOf(shard, item) : keywordLines(null, { strings });
+    const lines = strings === undefined ? linesBy(shard, item, condition) : keywordLines(null, { strings });
     const terms = analyser.terms(lines.join('\n'));
     const isIn = (term: string): boolean => terms.includes(term);
     if (stands !== undefined) {
@@ -611,23 +614,35 @@ function inCodeUnits(a: string, b: string): number {
 }
 
 function termsOf(shard: PlainShard, item: PlainItem, fieldWeights?: readonly number[]): string[] {
-  return analyserFor(shard.spec.language ?? null).terms(linesOf(shard, item, fieldWeights).join('\n'));
+  const own = analyserFor(shard.spec.language ?? null);
+  return linesOf(shard, item, fieldWeights).flatMap(({ line, by }) => analyserOfField(by, own).terms(line));
+}
+
+/** The lines that a condition looks in. */
+function linesBy(shard: PlainShard, item: PlainItem, { analyser }: WordsCondition): string[] {
+  return linesOf(shard, item).flatMap(({ line, by }) => (by.analyser === analyser ? [line] : []));
+}
+
+interface PlainLine {
+  line: string;
+  by: Pick<KeywordField, 'analyser'>;
 }
 
 /** The texts of an item for keyword search, each as often as it weighs. */
-function linesOf({ spec }: PlainShard, { text, metadata }: PlainItem, fieldWeights?: readonly number[]): string[] {
+function linesOf({ spec }: PlainShard, { text, metadata }: PlainItem, fieldWeights?: readonly number[]): PlainLine[] {
   const object = JSON.parse(metadata) as JsonObject;
   const { keywordFields } = spec;
-  if (keywordFields === undefined) return keywordLines(text, object);
+  if (keywordFields === undefined) return keywordLines(text, object).map((line) => ({ line, by: {} }));
   const weighed = keywordFields.map((field, i) => ({ ...field, weight: fieldWeights?.[i] ?? field.weight }));
   return repeatedLines(weighed, text, object);
 }
 
-function repeatedLines(fields: KeywordFields, text: string | null, metadata: JsonObject): string[] {
-  return fields.flatMap(({ path, weight }) => {
+function repeatedLines(fields: KeywordFields, text: string | null, metadata: JsonObject): PlainLine[] {
+  return fields.flatMap((by) => {
+    const { path, weight } = by;
     const own =
       path === 'text' ? keywordLines(text, {}) : keywordLines(null, { of: lookUpPath(metadata, path) ?? null });
-    return Array.from({ length: weight }, () => own).flat();
+    return Array.from({ length: weight }, () => own.map((line) => ({ line, by }))).flat();
   });
 }
 

@@ -265,6 +265,7 @@ class KeywordField:
 
     path: str
     weight: int
+    analyser: str | None = None
 
 
 @dataclass(frozen=True)
@@ -306,7 +307,8 @@ class CollectionInfo:
     unavailable_shards: list[UnavailableShard] = field(default_factory=list)
     """Shards that did not answer within some seconds, and why, for people; nearly always none."""
     keyword_fields: list[KeywordField] | None = None
-    """What its keyword search looks in; None: the text and all strings of the metadata."""
+    """What its keyword search looks in, with the analysers that are not its language; None: the text and all strings
+    of the metadata."""
     keyword_positions: bool = True
     """Whether positions of words are kept for phrases."""
     job_id: str | None = None

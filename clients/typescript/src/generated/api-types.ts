@@ -8,10 +8,11 @@ export interface Collection {
   description: string | null;
   /** The language of its keyword text; null: none. */
   language: 'ar' | 'ca' | 'cs' | 'da' | 'de' | 'en' | 'es' | 'eu' | 'fi' | 'fr' | 'ga' | 'hu' | 'hy' | 'it' | 'nl' | 'no' | 'pt' | 'ro' | 'ru' | 'sl' | 'sv' | 'ta' | 'tr' | 'zh' | 'ja' | 'ko' | 'auto' | null;
-  /** What its keyword search looks in; null: the text and all strings of the metadata. */
+  /** What its keyword search looks in, with the analysers that are not its language; null: the text and all strings of the metadata. */
   keyword_fields: Array<{
     path: string;
     weight: number;
+    analyser?: 'ar' | 'ca' | 'cs' | 'da' | 'de' | 'en' | 'es' | 'eu' | 'fi' | 'fr' | 'ga' | 'hu' | 'hy' | 'it' | 'nl' | 'no' | 'pt' | 'ro' | 'ru' | 'sl' | 'sv' | 'ta' | 'tr' | 'zh' | 'ja' | 'ko' | 'auto' | 'unicode';
   }> | null;
   /** What words of its queries mean besides; null: nothing. */
   synonyms: Array<string[] | Record<string, string[]>> | null;
@@ -900,6 +901,8 @@ export interface Operations {
         path: string;
         /** Each of its words counts as if it stood there so often (BM25F). Default: 1. */
         weight?: number;
+        /** What cuts its words: a language, or unicode, which knows none. Each query is cut by all of them, and finds what each makes of a word in its own fields. Default: the language of the collection. */
+        analyser?: 'ar' | 'ca' | 'cs' | 'da' | 'de' | 'en' | 'es' | 'eu' | 'fi' | 'fr' | 'ga' | 'hu' | 'hy' | 'it' | 'nl' | 'no' | 'pt' | 'ro' | 'ru' | 'sl' | 'sv' | 'ta' | 'tr' | 'zh' | 'ja' | 'ko' | 'auto' | 'unicode';
       }>;
       /** What words of queries mean besides: words of a list ["car", "automobile", "motor car"] mean each other; of an object, those of `from` mean those of `to`, too. They hold at once, also for filters by words, and change nothing that is stored. */
       synonyms?: Array<string[] | {
@@ -979,6 +982,8 @@ export interface Operations {
         path: string;
         /** Each of its words counts as if it stood there so often (BM25F). Default: 1. */
         weight?: number;
+        /** What cuts its words: a language, or unicode, which knows none. Each query is cut by all of them, and finds what each makes of a word in its own fields. Default: the language of the collection. */
+        analyser?: 'ar' | 'ca' | 'cs' | 'da' | 'de' | 'en' | 'es' | 'eu' | 'fi' | 'fr' | 'ga' | 'hu' | 'hy' | 'it' | 'nl' | 'no' | 'pt' | 'ro' | 'ru' | 'sl' | 'sv' | 'ta' | 'tr' | 'zh' | 'ja' | 'ko' | 'auto' | 'unicode';
       }> | null;
       synonyms?: Array<string[] | {
         from: string | string[];
@@ -2160,6 +2165,8 @@ export interface Operations {
       text: string;
       /** document: all terms, as they are stored. query: those that are looked for, each once; no stop words if there are others. Of scripts without spaces, pairs are stored, and in some languages words are looked for. Default: "document". */
       as?: 'document' | 'query';
+      /** Cut as this one of the keyword_fields is. Default: by the language of the collection. */
+      field?: string;
     };
     answer: {
       analyser: string;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { readStoreStamp } from '../../kv/store-stamp';
-import { keywordLines } from '../../keyword/keyword-text';
+import { analysedLines } from '../../keyword/keyword-text';
 import { PhrasePositions } from '../../positions/phrase-positions';
 import { POSITIONS_FOLDER } from '../../positions/position-segments';
 import type { RecordStore } from '../../records/record-store';
@@ -56,7 +56,7 @@ export function phraseMatches({
       slots,
       keywords: () => indexes().keywords,
       lines: async (wanted) =>
-        (await read(wanted)).map((item) => item && keywordLines(item.text, item.metadata, fields)),
+        (await read(wanted)).map((item) => item && analysedLines(item.text, item.metadata, { fields, analyser })),
       stabilise: async () => {
         if (!records.isOnlyRead) await records.stabilise(counters().lastOperation);
       },

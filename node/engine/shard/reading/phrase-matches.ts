@@ -5,7 +5,7 @@ import { inSlices } from '../../../../shared/base/time/work-slices';
 import type { KeywordFields } from '../../../../shared/contract/shard/keyword-fields';
 import type { JsonObject, WordsCondition } from '../../../../shared/contract/filter/filter';
 import { ChunkedSlotSet } from '../../slots/chunked-slot-set';
-import { keywordLines } from '../../keyword/keyword-text';
+import { analyserOfField, fieldsCutBy, keywordLines } from '../../keyword/keyword-text';
 import type { PhrasePositions } from '../../positions/phrase-positions';
 
 /** Texts that are read at once. */
@@ -139,7 +139,7 @@ export class PhraseMatches {
 
   /** One that is put again meanwhile stays unknown. */
   private async lookAt(known: KnownPhrase, slots: readonly number[]): Promise<void> {
-    const { condition, phrase, found, unknown } = known;
+    const { condition, found, unknown } = known;
     const { items } = this;
     for (let from = 0; from < slots.length; from += TEXTS_PER_READ) {
       const some = slots.slice(from, from + TEXTS_PER_READ);
@@ -148,7 +148,7 @@ export class PhraseMatches {
       this.positions?.noteTexts(wanted.length);
       let has: boolean[];
       try {
-        has = await inSlices(this.test(phrase, await items.read(wanted)));
+        has = await inSlices(this.test(known, await items.read(wanted)));
       } catch (error) {
         for (const slot of some) unknown.add(slot);
         throw error;
@@ -161,14 +161,16 @@ export class PhraseMatches {
   }
 
   private *test(
-    phrase: Phrase,
+    { phrase, condition }: Pick<KnownPhrase, 'phrase' | 'condition'>,
     read: readonly ({ text: string | null; metadata: JsonObject } | null)[],
   ): Generator<undefined, boolean[]> {
+    const analyser = analyserOfField(condition, this.items.analyser);
+    const fields = fieldsCutBy(condition.analyser, this.items.fields);
     const passed: boolean[] = [];
     for (const item of read) {
       let has = false;
-      for (const line of item === null ? [] : keywordLines(item.text, item.metadata, this.items.fields)) {
-        has = yield* hasPhrase(this.items.analyser, phrase, line);
+      for (const line of item === null ? [] : keywordLines(item.text, item.metadata, fields)) {
+        has = yield* hasPhrase(analyser, phrase, line);
         if (has) break;
       }
       passed.push(has);
@@ -178,13 +180,13 @@ export class PhraseMatches {
   }
 
   private get(condition: WordsCondition): KnownPhrase {
-    const key = `${condition.near ?? 0} ${condition.query}`;
+    const key = `${condition.analyser ?? ''} ${condition.near ?? 0} ${condition.query}`;
     let known = this.known.get(key);
     if (known === undefined) {
       this.makeRoom();
       known = {
         condition,
-        phrase: phraseOf(this.items.analyser, condition.query, condition.near ?? 0),
+        phrase: phraseOf(analyserOfField(condition, this.items.analyser), condition.query, condition.near ?? 0),
         found: new ChunkedSlotSet(),
         unknown: new ChunkedSlotSet(),
         isWhole: false,

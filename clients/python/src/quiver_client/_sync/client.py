@@ -231,9 +231,7 @@ class QuiverClient:
         can't be changed. What else is given is for a new collection only.
         """
         fixed: dict[str, object] = {"dim": dim, "distance_metric": distance_metric}
-        fields = None if keyword_fields is None else [KeywordField(one["path"], one.get("weight", 1)) for one in keyword_fields]
-        fixed |= given(language=language, keyword_fields=fields, keyword_positions=keyword_positions)
-        fixed |= given(quantization=quantization, metadata=metadata, vectors=vectors)
+        fixed |= given(language=language, keyword_positions=keyword_positions, quantization=quantization, metadata=metadata, vectors=vectors)
         collection = self.collection(name)
         try:
             found = collection.info()
@@ -262,6 +260,13 @@ class QuiverClient:
             except ConflictError:
                 # Somebody else was first.
                 found = collection.info()
+        if keyword_fields is not None:
+            # An analyser that is the collection's language is none of a field's own.
+            own = (None, found.language or "unicode")
+            fixed["keyword_fields"] = [
+                KeywordField(one["path"], one.get("weight", 1), None if one.get("analyser") in own else one["analyser"])
+                for one in keyword_fields
+            ]
         differences = [
             f"its {field} is {getattr(found, field)}, not {wanted}" for field, wanted in fixed.items() if getattr(found, field) != wanted
         ]

@@ -535,9 +535,13 @@ class Collection(Searches):
         )
         return self._transport.call(operations.AGGREGATE, Aggregates, path=self._path, body=body)
 
-    def analyse(self, text: str, *, as_: Literal["document", "query"] = "document") -> TextAnalysis:
-        """How keyword search cuts a text into terms: all that are stored, or those that a query looks for."""
-        return self._transport.call(operations.ANALYSE, TextAnalysis, path=self._path, body={"text": text, "as": as_})
+    def analyse(
+        self, text: str, *, as_: Literal["document", "query"] = "document", field: str | None = None
+    ) -> TextAnalysis:
+        """How keyword search cuts a text into terms: all that are stored, or those that a query looks for. ``field``: as this one
+        of the ``keyword_fields``."""
+        body = given(text=text, field=field) | {"as": as_}
+        return self._transport.call(operations.ANALYSE, TextAnalysis, path=self._path, body=body)
 
     def list_judgements(self) -> list[Judgements]:
         """The judgements of the collection, by name."""

@@ -4,6 +4,7 @@ import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-
 import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
 import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
 import { PlainShardClient } from '../../../../support/shards/plain-shard-client';
+import type { KeywordFields } from '../../../../../shared/contract/shard/keyword-fields';
 import { item, newCollection, plainService } from '../../../../support/shards/plain-service';
 
 test('a recovery asks the shards of each collection until all of them have answered once, and then no more', async () => {
@@ -154,6 +155,27 @@ test('keyword fields and languages without spaces wait until every member knows 
   expect((await create()).keywordFields).toEqual(fields);
   const { service: other } = await plainService({ store });
   expect((await other.collections.get('a')).keywordFields).toEqual(fields);
+});
+
+test('analysers of fields wait until every member knows them; one that is the language is none', async () => {
+  let isKnown = false;
+  const { service } = await plainService({
+    collectionObstacle: (feature, what) => (isKnown || feature !== 'field-analysers' ? null : `${feature}: ${what}`),
+  });
+  const { collections } = service;
+  const refused = { kind: 'unavailable', message: 'field-analysers: keyword_fields can have an analyser' };
+  const keywordFields: KeywordFields = [{ path: 'title', weight: 3, analyser: 'de' }];
+  await expect(collections.create(newCollection('a', { keywordFields }))).rejects.toMatchObject(refused);
+  const german = await collections.create(newCollection('b', { keywordFields, language: 'de' }));
+  expect(german.keywordFields).toEqual([{ path: 'title', weight: 3 }]);
+  const other: KeywordFields = [{ path: 'title', weight: 3, analyser: 'unicode' }];
+  await expect(collections.update('b', { keywordFields: other })).rejects.toMatchObject(refused);
+  expect((await collections.create(newCollection('c', { keywordFields: other }))).keywordFields).toEqual([
+    { path: 'title', weight: 3 },
+  ]);
+  isKnown = true;
+  expect((await collections.create(newCollection('a', { keywordFields }))).keywordFields).toEqual(keywordFields);
+  expect(await collections.update('b', { keywordFields: other })).toMatchObject({ job: expect.any(String) });
 });
 
 test('synonyms and stop words wait until every member keeps them, and stay through other changes and in backups', async () => {

@@ -15,9 +15,10 @@ const hits: ScoredHit[] = ['One. Two.', '', 'Three. Four.'].map((text, i) => ({
 
 /** The highlights of the hits where `embed` makes the vectors; undefined: a hit has none. */
 async function nearestBy(embed: (texts: string[]) => Promise<Float32Array[]>): Promise<(string[] | undefined)[]> {
+  const sought = { analyser: defaultAnalyser, terms: new Set<string>(), phrases: [] };
   const marking = {
     ...{ fields: ['text'], fragments: 2, size: 100, pre: '', post: '', by: 'meaning' as const, texts: false },
-    sought: { analyser: defaultAnalyser, terms: new Set<string>(), phrases: [] },
+    sought: { of: () => sought, noted: sought.terms },
     nearest: { vector: Float32Array.of(0, 1), metric: 'ip' as const, embed },
     budget: { unitsLeft: HIGHLIGHTED_UNITS_MAX, sentencesLeft: NEAREST_SENTENCES_MAX },
   };

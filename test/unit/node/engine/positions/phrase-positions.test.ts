@@ -73,7 +73,8 @@ class Items {
         keywords: () => this.keywords,
         lines: async (wanted) => {
           this.textsRead += wanted.length;
-          const found = wanted.map((slot) => lines.get(slot)?.lines ?? null);
+          const { analyser } = this.keywords;
+          const found = wanted.map((slot) => lines.get(slot)?.lines.map((line) => ({ line, analyser })) ?? null);
           const { during } = this;
           this.during = null;
           await this.held;
