@@ -49,6 +49,30 @@ test('terms of two analysers are never the same, and none is near to one of anot
   });
 });
 
+test('what looks alike with its mark is not near either', () => {
+  const fields: KeywordFields = [
+    { path: 'en', weight: 1, analyser: 'en' },
+    { path: 'es', weight: 1, analyser: 'es' },
+    { path: 'own', weight: 1 },
+  ];
+  const items = [
+    { en: 'gift', own: 'engift' },
+    { es: 'gift', own: 'esgift' },
+  ];
+  const near = (index: Bm25KeywordIndex, term: string): string[] =>
+    resultOf(index.expansions({ term, by: 2, after: '', limit: 10 })).terms;
+  const sorted = indexOf(fields, items);
+  // What came since the terms were sorted is looked at apart.
+  const fresh = indexOf(fields, []);
+  near(fresh, 'a');
+  for (const [slot, item] of items.entries())
+    fresh.putAnalysed(slot, resultOf(fresh.analyse(keywordTexts(null, item, fields))));
+  for (const index of [sorted, fresh]) {
+    expect(near(index, `${EN}gift`)).toEqual([`${EN}gift`]);
+    expect(near(index, 'engift')).toEqual(['engift', 'esgift']);
+  }
+});
+
 test('a save is of its analysers alone; without any, it is as it was', async () => {
   const items = [{ de: 'die Häuser', en: 'houses', own: 'a house' }];
   const index = indexOf(FIELDS, items);
