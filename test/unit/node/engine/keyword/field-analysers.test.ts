@@ -55,7 +55,7 @@ test('what looks alike with its mark is not near either', () => {
     { path: 'es', weight: 1, analyser: 'es' },
     { path: 'own', weight: 1 },
   ];
-  const items = [
+  const items: Record<string, string>[] = [
     { en: 'gift', own: 'engift' },
     { es: 'gift', own: 'esgift' },
   ];
