@@ -86,14 +86,16 @@ test('analysers of keyword fields are restored, also into another number of shar
     return { external_id: `${i}`, vector: vectorOf(i), text: i === 1 ? 'ein Haus' : 'a house', metadata: { title } };
   });
   await call('POST', '/v1/collections/tongues/bulk_upsert', { items });
-  const found = async (name: string): Promise<unknown> =>
-    (
-      await call('POST', `/v1/collections/${name}/hybrid_search`, {
-        ...{ query_text: 'haus houses', vector: vectorOf(0), mode: 'keyword', explain: true },
-      })
-    ).results.map(({ external_id: id, keyword_score: score }: any) => [id, score]);
+  const found = async (name: string): Promise<number[]> => {
+    const counts: number[] = [];
+    for (const query of ['haus', 'houses', 'die houses', 'ein haus']) {
+      const filters = { $text: { query, match: 'all' } };
+      counts.push((await call('POST', `/v1/collections/${name}/count`, { filters })).count);
+    }
+    return counts;
+  };
   const before = await found('tongues');
-  expect(before).toHaveLength(3);
+  expect(before).toEqual([3, 3, 1, 3]);
   const { id } = await takeBackup(call, { collections: ['tongues'] });
   for (const shards of [undefined, 3]) {
     const restore = await restored(call, {
@@ -106,6 +108,12 @@ test('analysers of keyword fields are restored, also into another number of shar
     expect(await found('again-tongues')).toEqual(before);
     await call('DELETE', '/v1/collections/again-tongues');
   }
+  await call('DELETE', '/v1/collections/tongues');
+  await call('DELETE', `/v1/admin/backups/${id}`);
+  await eventually(
+    'it is gone',
+    async () => (await embedded.call('GET', `/v1/admin/backups/${id}`)).error?.code === 404,
+  );
 });
 
 test('into another number of shards every item is there once', async () => {
