@@ -26,7 +26,10 @@ import type { CollectionObstacle } from './service/collections/collection-obstac
 import type { CollectionQuota } from './service/collections/collection-quota';
 import { fallbackNotice } from './models/fallback-notice';
 import { type EmbeddingModelLoader, EmbeddingRegistry } from './models/embedding-registry';
-import { transformersLoader } from './models/transformers/transformers-loader';
+import { rerankLoader } from './models/rerank/rerank-loader';
+import { Rerankers, type RerankersElsewhere } from './models/rerank/rerankers';
+import { transformersLoader, type TransformersOptions } from './models/transformers/transformers-loader';
+import { rerankModelsIn, rerankNamesIn } from '../shared/base/config/rerank-models';
 import { AnswerMemory } from './api/load/answer-memory';
 import { sharedHeapGrowth, V8HeapGrowth } from './api/load/heap-growth';
 import type { ConnectionBounds } from './api/connections/connection-admission';
@@ -194,6 +197,8 @@ export class ApiProcess {
     recover: (service: RunningService) => Promise<void>;
     /** Has an attempt that needs the cluster store succeed, as long as the store may be away at a start. */
     reached?: UntilStoreAnswers;
+    /** What other processes rerank with; default: there are none. */
+    rerankersElsewhere?: () => readonly RerankersElsewhere[];
     /** How HTTP threads are made, if HTTP_THREADS asks for them. */
     httpThreads: HttpThreadForm;
   }): Promise<{ port: number; first: { secret: string; token: string } | null; modelNotice: string | null }> {
@@ -227,7 +232,9 @@ export class ApiProcess {
       patienceMs: config.requestTimeoutMs,
     });
     shutdown.defer(() => embedding.close());
-    await embedding.defaultModel();
+    const reranker = this.rerankers(parts.rerankersElsewhere);
+    shutdown.defer(() => reranker.close());
+    await Promise.all([embedding.defaultModel(), reranker.open()]);
 
     const measured = new MeasuredEmbedding(embedding, this.metrics);
     const profiling = new CallProfiling();
@@ -235,6 +242,7 @@ export class ApiProcess {
       clusterStore: parts.clusterStore,
       shardClient: parts.shardClient,
       embedding: measured,
+      reranker,
       clock,
       config,
       log,
@@ -417,6 +425,7 @@ export class ApiProcess {
       backupS3SessionToken: _token,
       backupSecret: _seal,
       backupSecretOther: _otherSeal,
+      rerankApiKey: _rerankKey,
       ...config
     } = this.config;
     const { keys, usage, catalog } = main;
@@ -482,18 +491,42 @@ export class ApiProcess {
   }
 
   private embeddingLoader(): EmbeddingModelLoader {
-    const { clock, config, stopSignal, log } = this;
+    const { config } = this;
     return transformersLoader({
+      ...this.modelOptions('embedding'),
+      pin: { model: config.embeddingModel, revision: config.embeddingRevision, sha256: config.embeddingSha256 },
+      threads: config.embeddingThreads,
+    });
+  }
+
+  /** The models of RERANK_MODEL; none is loaded by this. */
+  private rerankers(elsewhere: () => readonly RerankersElsewhere[] = () => []): Rerankers {
+    const { clock, config } = this;
+    const models = rerankModelsIn(config.rerankModel) ?? [];
+    const options = this.modelOptions('rerank');
+    const { rerankRevision: revision, rerankSha256: sha256 } = config;
+    const load = rerankLoader({
+      ...options,
+      models,
+      ...(models.length > 0 && { pin: { model: models[0].model, revision, sha256, setting: 'RERANK_SHA256' } }),
+      threads: config.rerankThreads,
+      apiKey: config.rerankApiKey ?? '',
+    });
+    const names = rerankNamesIn(config.rerankModel);
+    return new Rerankers({ names, load, elsewhere, patienceMs: config.requestTimeoutMs, clock, log: options.log });
+  }
+
+  private modelOptions(part: string): Omit<TransformersOptions, 'threads'> {
+    const { clock, config, stopSignal, log } = this;
+    return {
       dtype: config.embeddingDtype,
       cacheDir: config.embeddingCacheDir === '' ? join(config.dataDir, 'models') : config.embeddingCacheDir,
       isOffline: config.embeddingOffline === 'true',
       hub: config.embeddingHub,
-      pin: { model: config.embeddingModel, revision: config.embeddingRevision, sha256: config.embeddingSha256 },
-      threads: config.embeddingThreads,
       timeoutMs: config.requestTimeoutMs,
       clock,
       stopSignal,
-      log: log.child({ part: 'embedding' }),
-    });
+      log: log.child({ part }),
+    };
   }
 }

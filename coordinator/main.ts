@@ -20,6 +20,7 @@ import { retryUntilStoreAnswers } from '../shared/cluster-store/entries/store-re
 import { RegisteredEntry } from '../shared/cluster-store/entries/registered-entry';
 import { isAssignment } from '../shared/cluster-store/entries/shard-assignment';
 import { type ClusterConfig, type Config, readClusterConfig, readConfig } from '../shared/base/config/config';
+import { rerankNamesIn } from '../shared/base/config/rerank-models';
 import { warnOfUnknownSettings } from '../shared/base/process/unknown-settings-warning';
 import type { QuiverError } from '../shared/base/errors/quiver-error';
 import type { LineOutput } from '../shared/base/process/line-output';
@@ -263,6 +264,7 @@ async function build(
   shutdown.defer(() => repair.close());
   const watch = new NodeWatch({ store, map, reports, coordinatorId, sessionSeconds: SESSION_SECONDS, log });
   shutdown.defer(() => watch.close());
+  const rerankModels = rerankNamesIn(config.rerankModel);
   const { port } = await api.serve({
     clusterStore: store,
     shardClient,
@@ -300,12 +302,18 @@ async function build(
           clock,
           collections: (caller) => service.collections.list(caller),
           embedding: () => embedding.status(),
+          rerankModels,
         }),
       });
       service.addJobs(new ClusterJobs({ drains, clock, operations }));
       return operations;
     },
     reached: untilStoreAnswers,
+    rerankersElsewhere: () =>
+      map.coordinators
+        .all()
+        .filter(({ value }) => value.id !== coordinatorId)
+        .map(({ value: { id, rerankModels = [] } }) => ({ id, models: rerankModels })),
     openTarget: targetOpener(config, sealsOf({ config, member })),
     recover: async (service) => {
       await untilStoreAnswers(() => service.follow());
@@ -335,6 +343,7 @@ async function build(
     pid: process.pid,
     startedAt,
     ...versionToFields(OWN_VERSION),
+    ...(rerankModels.length > 0 && { rerankModels }),
   };
   const registration = new RegisteredEntry({
     store,

@@ -44,6 +44,7 @@ import { ShardUpkeep } from './service/collections/shard-upkeep';
 import { CollectionDemoService } from './service/demo/collection-demo-service';
 import { DocumentService } from './service/documents/document-service';
 import type { EmbeddingProvider } from './models/embedding-provider';
+import type { RerankProvider } from './models/rerank/reranker';
 import type { CallProfiling } from './service/routing/call-profiling';
 import { KeyQuotaLedger } from './service/keys/quota/key-quota-ledger';
 import { StoredJudgements } from './service/judgements/stored-judgements';
@@ -111,6 +112,7 @@ export function createService(options: {
   clusterStore: ClusterStore;
   shardClient: ShardClient & SearchesAtOnce;
   embedding: EmbeddingProvider;
+  reranker: RerankProvider;
   clock: Clock;
   config: Pick<
     Config,
@@ -174,6 +176,7 @@ export function createService(options: {
     shards,
     scatter,
     deep,
+    reranker: options.reranker,
     clock,
     observer: options.searchObserver,
   });
@@ -273,6 +276,7 @@ export function createService(options: {
     backups,
     jobs,
     outcomes,
+    rerank: options.reranker,
     follow: () => catalog.follow(),
     recover: async (given = {}) => {
       const others = { ...NO_OTHERS, ...given };

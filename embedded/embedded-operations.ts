@@ -41,6 +41,7 @@ export class EmbeddedOperations implements OperationsService {
     reshards: () => Promise<ReshardView[]>;
     newShards: () => Promise<NewShardReading[]>;
     embedding: () => HealthView['embedding'];
+    rerankModels: readonly string[];
   }) {
     this.process = options.process;
     this.shards = options.shards;

@@ -13,6 +13,7 @@ import { LogShipping } from '../node/replication/shipping/log-shipping';
 import type { ShippableLog } from '../node/engine/shard/backup/shippable-log';
 import { addShippingMetrics } from '../node/hosting/metrics/shipping-metrics';
 import { type Config, readConfig } from '../shared/base/config/config';
+import { rerankNamesIn } from '../shared/base/config/rerank-models';
 import { warnOfUnknownSettings } from '../shared/base/process/unknown-settings-warning';
 import { RocksKeyValueStore } from '../node/engine/kv/rocks-key-value-store';
 import { StoreBudget } from '../node/engine/kv/store-budget';
@@ -194,6 +195,7 @@ async function build(
         newShards: () => service.readNewShards(),
         reshards: () => service.reshards(),
         embedding: () => embedding.status(),
+        rerankModels: rerankNamesIn(config.rerankModel),
       }),
     recover: async (service) => {
       const onOpened = async (): Promise<void> => {

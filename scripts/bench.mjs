@@ -24,6 +24,7 @@ const BENCHES = {
   filters: ['../test/bench/filters-bench.mjs', 'filtersBench'],
   'keyword-features': ['../test/bench/keyword-features-bench.mjs', 'keywordFeaturesBench'],
   'query-features': ['../test/bench/query-features-bench.mjs', 'queryFeaturesBench'],
+  rerank: ['../test/bench/rerank-bench.mjs', 'rerankBench'],
   loading: ['../test/bench/loading-bench.mjs', 'loadingBench'],
   serving: ['../test/bench/serving-bench.mjs', 'servingBench'],
   threads: ['../test/bench/threads-bench.mjs', 'threadsBench'],

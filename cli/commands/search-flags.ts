@@ -83,6 +83,12 @@ const OWN: { [Each in Unmade]: OwnFlag<Each> | null } & { [Each in Name]?: OwnFl
     parse: (text: string, before?: string[] | true) => names(text, before === true ? [] : before),
     sent: (paths: string[] | true) => ({ ...(paths !== true && { fields: paths }), pre: '[', post: ']' }),
   },
+  rerank: {
+    flags: '--rerank [model]',
+    says: 'a model reads the best hits, and orders them anew; left out: the server’s first',
+    parse: (text: string) => text,
+    sent: (model: string | true) => (model === true ? {} : { model }),
+  },
   group_by: {
     flags: '--group-by <path>',
     says: 'the best groups of items that have the same value there; --k counts groups',

@@ -5,6 +5,7 @@ import { inTime } from '../../shared/base/time/deadline';
 import { BUILTIN_MODEL, BuiltinModel } from './builtin-model';
 import { CachingModel } from './caching-model';
 import type { EmbeddingModel, EmbeddingProvider, EmbeddingStatus } from './embedding-provider';
+import { ModelShelf } from './model-shelf';
 
 /**
  * Opens a model by name: from a local folder, a cache, or the network. Rejects if it can't. The message of a
@@ -24,12 +25,6 @@ export interface EmbeddingRegistryOptions {
 }
 
 /**
- * A model that could not be loaded is tried again only after this long: each attempt may mean a download that times
- * out.
- */
-const RETRY_AFTER_MS = 60_000;
-
-/**
  * The models of a process. Each is loaded once, at its first use, however many calls ask at the same time. When the
  * configured model can't be loaded, new collections get `builtin` (with one warning in the log); the model that a
  * collection has recorded is never replaced. If a later attempt succeeds, new collections get the configured model
@@ -37,13 +32,21 @@ const RETRY_AFTER_MS = 60_000;
  */
 export class EmbeddingRegistry implements EmbeddingProvider {
   private readonly builtin = new BuiltinModel();
-  private readonly models = new Map<string, Promise<EmbeddingModel>>();
-  private readonly failures = new Map<string, { error: QuiverError; atMs: number }>();
+  private readonly shelf: ModelShelf<EmbeddingModel>;
   /** Of the models that were loaded. */
   private readonly dims = new Map<string, number | null>();
   private hasWarned = false;
 
-  constructor(private readonly options: EmbeddingRegistryOptions) {}
+  constructor(private readonly options: EmbeddingRegistryOptions) {
+    const { loader, clock } = options;
+    const load = async (name: string): Promise<EmbeddingModel> => {
+      if (loader === null) throw new QuiverError('embedding_unavailable', 'this version has no loader for it');
+      const model = new CachingModel(await loader(name));
+      this.dims.set(name, model.dim);
+      return model;
+    };
+    this.shelf = new ModelShelf({ what: 'embedding model', load, clock });
+  }
 
   /**
    * Waits for the first attempt as long as it makes progress: a process is not ready before. Later attempts run in the
@@ -51,7 +54,7 @@ export class EmbeddingRegistry implements EmbeddingProvider {
    */
   async defaultModel(): Promise<EmbeddingModel> {
     const { configured } = this.options;
-    const hasFailed = this.failures.has(configured);
+    const hasFailed = this.shelf.failureOf(configured) !== undefined;
     const opening = this.open(configured);
     try {
       if (!hasFailed) return await opening;
@@ -73,48 +76,20 @@ export class EmbeddingRegistry implements EmbeddingProvider {
   }
 
   /** Closes every model that was opened; for the end of the process. */
-  async close(): Promise<void> {
-    await Promise.all([...this.models.values()].map(async (loading) => (await loading.catch(() => null))?.close?.()));
+  close(): Promise<void> {
+    return this.shelf.close();
   }
 
   status(): EmbeddingStatus {
     const { configured } = this.options;
-    const failure = this.failures.get(configured);
+    const failure = this.shelf.failureOf(configured);
     if (failure === undefined)
       return { configured, active: configured, fallbackReason: null, dim: this.dims.get(configured) ?? null };
-    return { configured, active: BUILTIN_MODEL, fallbackReason: failure.error.message, dim: null };
+    return { configured, active: BUILTIN_MODEL, fallbackReason: failure.message, dim: null };
   }
 
   private open(name: string): Promise<EmbeddingModel> {
-    if (name === BUILTIN_MODEL) return Promise.resolve(this.builtin);
-    const known = this.models.get(name);
-    if (known !== undefined) return known;
-    const failure = this.failures.get(name);
-    if (failure !== undefined && this.options.clock.monotonicMs() - failure.atMs < RETRY_AFTER_MS)
-      return Promise.reject(failure.error);
-    const loading = this.load(name);
-    this.models.set(name, loading);
-    return loading;
-  }
-
-  private async load(name: string): Promise<EmbeddingModel> {
-    try {
-      if (this.options.loader === null)
-        throw new QuiverError('embedding_unavailable', 'this version has no loader for it');
-      const model = new CachingModel(await this.options.loader(name));
-      this.failures.delete(name);
-      this.dims.set(name, model.dim);
-      return model;
-    } catch (cause) {
-      const reason = isQuiverError(cause) ? `: ${cause.message}` : '';
-      const error = new QuiverError('embedding_unavailable', `The embedding model "${name}" can't be loaded${reason}`, {
-        cause,
-        details: { model: name },
-      });
-      this.failures.set(name, { error, atMs: this.options.clock.monotonicMs() });
-      this.models.delete(name);
-      throw error;
-    }
+    return name === BUILTIN_MODEL ? Promise.resolve(this.builtin) : this.shelf.open(name);
   }
 
   private warnOnce(error: unknown): void {

@@ -26,6 +26,22 @@ export interface SearchRequest {
   query: Query;
   page: Page;
   output: Output;
+  /** The model by which the first hits are put in another order, before the page is cut; undefined: by none. */
+  rerank?: Reranking | undefined;
+}
+
+/** How a model reads the first hits of a list, of a search that has a text. */
+export interface Reranking {
+  /** As RERANK_MODEL names it; undefined: the first one. */
+  model: string | undefined;
+  /** Hits that it reads; as many as the end of the page at least. */
+  topN: number;
+  /** Hits whose new score is less, or that got none, are left out; undefined: none is. */
+  leastScore: number | undefined;
+  /** Milliseconds; undefined: all are waited for. */
+  budgetMs: number | undefined;
+  /** TEXT_FIELD of keyword-fields.ts, or a path of the metadata: a text or a list of texts. */
+  field: string;
 }
 
 export interface Query {

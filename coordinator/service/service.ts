@@ -17,6 +17,7 @@ import type { JobsService } from './jobs-service';
 import type { AnswerHold } from './answer-hold';
 import type { GroupKey, SearchRequest, VectorSource } from './search-request';
 import type { OfTexts } from '../models/cut-text';
+import type { RerankProvider } from '../models/rerank/reranker';
 import type { Scoped } from './keys/collection-scope';
 import type { StopWords } from './synonyms/own-stop-words';
 import type { SynonymRule } from './synonyms/synonym-rules';
@@ -44,6 +45,7 @@ export interface Service {
   jobs: JobsService;
   outcomes: OutcomesService;
   keyQuotas: KeyQuotasService;
+  rerank: RerankProvider;
 }
 
 /** What keys may store, and have. */
@@ -498,6 +500,8 @@ export interface FoundList extends FoundHits {
   groups?: readonly FoundGroup[] | undefined;
   /** Items that pass the filter; undefined: nobody asked. */
   totalMatches?: number | undefined;
+  /** Of a search that reranks. */
+  rerank?: RerankedFacts | undefined;
 }
 
 /** Completes hits as they are taken. */
@@ -617,6 +621,8 @@ export interface ScoredHit {
   score: number;
   metadata: string;
   text?: string;
+  /** What it was in the list that was reranked; absent: a model has not scored it. */
+  first?: FirstPlace;
   /** Present for a hybrid search with `explain`. */
   explanation?: FusedRanks;
   /** Present for a search with `explain` that chooses hits by how they differ from those before. */
@@ -630,6 +636,23 @@ export interface ScoredHit {
   highlights?: Highlight[];
   /** Present for a search that expands; null: the hit is no chunk of a document. */
   context?: HitContext | null;
+}
+
+/** A place in the list that was reranked: the rank from 1. */
+export interface FirstPlace {
+  score: number;
+  rank: number;
+}
+
+/** What a search that reranks tells of it. */
+export interface RerankedFacts {
+  /** The model's name. */
+  model: string;
+  /** Hits that got a score of it, and hits that there were to score. */
+  scored: number;
+  of: number;
+  /** Whether the budget was not enough for all that have a text. */
+  truncated: boolean;
 }
 
 /** A part of a field that has words of the query. */

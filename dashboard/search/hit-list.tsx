@@ -74,6 +74,7 @@ function HitRow({
           {hit.external_id}
         </button>
         <Score value={hit.score} best={best} />
+        {hit.first_rank !== undefined && <span class="quiet small number">was rank {hit.first_rank}</span>}
         <button type="button" class="tight plain" onClick={() => onAlike(hit.external_id)}>
           More like this
         </button>

@@ -12,8 +12,9 @@ import { fieldPaths, fieldsFromParameter } from './field-paths';
 import { GroupChoice } from './group-choice';
 import { HitList } from './hit-list';
 import { ModelNotice } from './model-notice';
+import { RerankChoice } from './rerank-choice';
 import { SearchForm } from './search-form';
-import { MODES, type Mode, runSearch, type SearchOutcome, type SearchPlan } from './search-request';
+import { hasText, MODES, type Mode, runSearch, type SearchOutcome, type SearchPlan } from './search-request';
 
 const K_DEFAULT = 10;
 const ALPHA_DEFAULT = 0.5;
@@ -36,6 +37,7 @@ function planFromAddress(query: URLSearchParams): SearchPlan {
     conditions: conditionsFromParameter(query.get('where')),
     fields: fieldsFromParameter(query.get('fields')),
     groupBy: query.get('group') || null,
+    rerank: query.get('rerank') || null,
     besideExact: query.get('exact') === '1',
   };
 }
@@ -48,6 +50,7 @@ function addressOf({
   conditions,
   fields,
   groupBy,
+  rerank,
   besideExact,
 }: SearchPlan): Record<string, string | null> {
   return {
@@ -58,6 +61,7 @@ function addressOf({
     where: parameterOf(conditions),
     fields: fields === null ? null : JSON.stringify(fields),
     group: groupBy,
+    rerank,
     exact: besideExact ? '1' : null,
   };
 }
@@ -115,6 +119,9 @@ export function SearchPage({ collection, onItem }: { collection: Collection; onI
         <div class="row">
           <FieldChoice known={known} chosen={plan.fields} onChange={(fields) => void search({ ...plan, fields })} />
           <GroupChoice known={known} chosen={plan.groupBy} onChange={(groupBy) => void search({ ...plan, groupBy })} />
+          {hasText(plan) && (
+            <RerankChoice chosen={plan.rerank} onChange={(rerank) => void search({ ...plan, rerank })} />
+          )}
         </div>
       </section>
       <Failure error={failure} />

@@ -22,6 +22,8 @@ export interface SearchPlan {
   fields: string[] | null;
   /** The path by whose values hits are grouped; null: they are not. */
   groupBy: string | null;
+  /** The model that reads the best hits and orders them anew; null: none. */
+  rerank: string | null;
   /** Ask once more, comparing with every vector. */
   besideExact: boolean;
 }
@@ -52,11 +54,16 @@ export async function runSearch(collection: string, plan: SearchPlan, stop: Abor
 }
 
 /**
- * Whether the scores of a search tell how many of the exact hits were found: those of hybrid searches are of ranks, and
- * groups have hits that others surpass.
+ * Whether the scores of a search tell how many of the exact hits were found: those of hybrid searches are of ranks,
+ * groups have hits that others surpass, and a model's say nothing of vectors.
  */
-export function hasExact({ mode, groupBy }: SearchPlan): boolean {
-  return mode !== 'hybrid' && groupBy === null;
+export function hasExact({ mode, groupBy, rerank }: SearchPlan): boolean {
+  return mode !== 'hybrid' && groupBy === null && (mode !== 'text' || rerank === null);
+}
+
+/** Whether it looks for a text, in which words are marked and which a model can read. */
+export function hasText({ mode }: Pick<SearchPlan, 'mode'>): boolean {
+  return mode === 'text' || mode === 'hybrid';
 }
 
 /** The numbers of a typed vector. Throws what is wrong with it. */
@@ -73,7 +80,7 @@ export function vectorFromText(text: string): number[] {
 }
 
 async function ask(collection: string, plan: SearchPlan, exact: boolean, stop: AbortSignal): Promise<Answered> {
-  const { mode, query, k, alpha, conditions, fields, groupBy } = plan;
+  const { mode, query, k, alpha, conditions, fields, groupBy, rerank } = plan;
   const filters = filtersOf(conditions);
   const shared = {
     k,
@@ -82,7 +89,8 @@ async function ask(collection: string, plan: SearchPlan, exact: boolean, stop: A
     total: true,
     ...(filters === undefined ? {} : { filters }),
     ...(fields === null ? {} : { fields }),
-    ...(mode === 'text' || mode === 'hybrid' ? { highlight: { fragments: 1, size: EXCERPT_MAX } } : {}),
+    ...(hasText(plan) ? { highlight: { fragments: 1, size: EXCERPT_MAX } } : {}),
+    ...(hasText(plan) && rerank !== null ? { rerank: { model: rerank } } : {}),
     ...(groupBy === null ? {} : { group_by: groupBy, group_size: GROUP_SIZE }),
   };
   const [url, body] = {

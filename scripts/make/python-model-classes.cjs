@@ -135,6 +135,9 @@ const CLASSES = {
     doc: 'Texts with the same value under ``group_by``, best first.',
   },
   QueryAnswer: { of: 'post_query', doc: 'Texts that answer a question, best first.', rows: 'results' },
+  Reranked: { of: 'Reranked', doc: 'What a model has read of the results of a search.' },
+  ScoredText: { of: 'post_rerank.results[]', doc: 'The place of a text among those that were given, and its score.' },
+  RerankedTexts: { of: 'post_rerank', doc: 'Texts by how well they answer a query, best first.', rows: 'results' },
   DocumentUploaded: {
     of: 'post_documents_upload',
     doc: 'A document that was stored as chunks, named ``<document_id>-chunk-<n>``.',
@@ -300,6 +303,7 @@ const CLASSES = {
   ServiceInfo: { of: 'get', doc: 'What answers at ``/``.' },
   HealthCollection: { of: 'get_health.collections[]', doc: 'A collection in ``Health``.' },
   EmbeddingState: { of: 'get_health.embedding', doc: 'Which model turns text into vectors.' },
+  RerankStatus: { of: 'get_health.rerank', doc: 'The rerank models that searches may name, the default first.' },
   Health: { of: 'get_health', doc: 'Whether the service is well, and what it holds.' },
   Demo: { of: 'Demo', doc: 'The collection of texts to try things with.' },
   Rates: {

@@ -1,3 +1,7 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { writeTinyModel } from '../support/onnx/tiny-model';
 import { ApiClient, type ApiAnswer, dataOf } from '../support/targets/api-client';
 import { type PlainServer, startPlainServer } from '../support/servers/plain-server';
 
@@ -19,16 +23,26 @@ interface Operation {
 const FAILING = /backup|restore|reshard|cluster|sign_in|demo|jobs\/\{id\}/;
 const UNKNOWN = 'zzyzx';
 
+const folder = mkdtempSync(join(tmpdir(), 'quiver-strict-'));
 let server: PlainServer;
 let api: ApiClient;
 let keyId: number;
 
 beforeAll(async () => {
-  server = await startPlainServer({ RATE_LIMIT_PER_MINUTE: '0', EMBEDDING_MODEL: 'builtin', MCP: 'true' });
+  writeTinyModel(folder, { labels: 1 });
+  server = await startPlainServer({
+    RATE_LIMIT_PER_MINUTE: '0',
+    EMBEDDING_MODEL: 'builtin',
+    RERANK_MODEL: `m=${folder}`,
+    MCP: 'true',
+  });
   api = new ApiClient(server);
   dataOf(await api.post('/v1/collections', { name: 'articles', dim: 3 }));
 });
-afterAll(() => server.stop());
+afterAll(async () => {
+  await server.stop();
+  rmSync(folder, { recursive: true });
+});
 
 async function operations(): Promise<Operation[]> {
   const document = (await api.get('/openapi.json')).json as any;
@@ -60,6 +74,14 @@ async function prepare(): Promise<void> {
         vector: [1, 2, 3],
         metadata: { topic: 'rivers', lang: 'en' },
         text: 'rivers',
+      }),
+    );
+  for (const id of ['a-1', 'rivers'])
+    dataOf(
+      await api.call({
+        method: 'PUT',
+        path: `/v1/collections/articles/judgements/${id}`,
+        body: [{ query: 'rivers', relevant: { 'a-1': 1 } }],
       }),
     );
   keyId = dataOf(await api.post('/v1/admin/keys', { name: `k${Math.random()}`, role: 'readonly' })).id;
@@ -98,7 +120,9 @@ function send(
   }
   const name =
     method === 'POST' && operation.path === '/v1/collections' ? { name: `made-${Object.keys(more).length}` } : {};
-  return api.call({ method, path, headers, body: body === null ? undefined : { ...body.example, ...name, ...more } });
+  const example = body?.example;
+  if (example === undefined || Array.isArray(example)) return api.call({ method, path, headers, body: example });
+  return api.call({ method, path, headers, body: { ...example, ...name, ...more } });
 }
 
 const warningsOf = ({ json }: ApiAnswer): string[] => (json as { warnings?: string[] }).warnings ?? [];

@@ -1,6 +1,8 @@
 import { startPlainServer } from '../support/servers/plain-server';
 import { describeApi } from './api-suite';
 import { describeLimits } from './api-suite/limits';
+import { describeRerank } from './api-suite/rerank';
 
 describeApi('the HTTP layer over a plain service', startPlainServer);
 describeLimits('the HTTP layer over a plain service', startPlainServer);
+describeRerank('the HTTP layer over a plain service', startPlainServer);

@@ -170,6 +170,20 @@ test('measures features of searches beside the same searches without them', asyn
   }
 });
 
+test('measures what a model takes for texts, and searches beside it', async () => {
+  const model = join(folder, 'cross-encoder');
+  writeTinyModel(model, { labels: 1 });
+  const json = join(folder, 'rerank.json');
+  const words = [...['--model', model, '--pairs', '5', '--words', '9', '--dataset', 'clusters-2k-16'], '--json', json];
+  const module = pathToFileURL(resolve(__dirname, '../bench/rerank-bench.mjs')).href;
+  const turns = ['--seconds', '0.1', '--rounds', '1'];
+  const printed = await run(module, `rerankBench(${JSON.stringify([...words, ...turns])})`);
+  expect(printed).toMatch(/^reranked in [\d.]+ ms/m);
+  const { alone, beside, rerankMs, rerankBesideMs } = JSON.parse(readFileSync(json, 'utf8'));
+  for (const one of [alone, beside]) expect(one.p50Ms).toBeLessThanOrEqual(one.p99Ms);
+  for (const ms of [rerankMs, rerankBesideMs]) expect(ms).toBeGreaterThan(0);
+});
+
 test('measures what a process takes that may have little memory, and how it answers', async () => {
   const json = join(folder, 'small-node.json');
   const words = [

@@ -80,6 +80,7 @@ const FLOORS: Record<string, string[][]> = {
     ['service/aggregates-service.ts', 'service/jobs-service.ts'],
     [
       'models/cut-text.ts',
+      'models/rerank/reranker.ts',
       'service/answer-hold.ts',
       'service/idempotency/',
       'service/keys/collection-scope.ts',
@@ -136,7 +137,7 @@ const FLOORS: Record<string, string[][]> = {
 const PURE_CORE = [
   /^coordinator\/service\/answer-hold\.ts$/,
   /^coordinator\/service\/pages\.ts$/,
-  /^coordinator\/models\/cut-text\.ts$/,
+  /^coordinator\/models\/(?:cut-text|rerank\/reranker)\.ts$/,
   /^coordinator\/service\/idempotency\/(store-dedup|write-dedup|moved-dedup)\.ts$/,
   /^coordinator\/cluster\/placement\/(?:placement|plan|plan-moves|planned-change|promotion)\.ts$/,
   /^coordinator\/service\/collections\/collection-record\.ts$/,

@@ -161,6 +161,11 @@ export class QuiverClient {
     return listing({ ...answer, results }, results);
   }
 
+  /** Scores texts for a query by a model of the service, best first. */
+  async rerank(request: api.PairsRequest, options?: CallOptions): Promise<api.PairsAnswer> {
+    return this.transport.data({ method: 'POST', path: '/v1/rerank', json: request, isRepeatable: true }, options);
+  }
+
   /** Whether the service is well, and what it holds. */
   async health(options?: CallOptions): Promise<api.Health> {
     return this.transport.data({ method: 'GET', path: '/v1/health' }, options);

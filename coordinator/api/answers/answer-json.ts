@@ -6,6 +6,7 @@ import type {
   FoundList,
   FusedRanks,
   LaterContents,
+  RerankedFacts,
   ScoredHit,
   SearchTiming,
   VectorView,
@@ -286,19 +287,21 @@ export function hitWriter({ fields }: Pick<Output, 'fields'>, whole: HitWriter['
   };
 }
 
-export function hitJson({
-  externalId,
-  score,
-  metadata,
-  text,
-  explanation,
-  choice,
-  highlights,
-  context,
-}: ScoredHit): string {
+export function hitJson(hit: ScoredHit): string {
+  const { externalId, score, metadata, text, explanation, choice, highlights, context } = hit;
   const textMember = text === undefined ? '' : `,"text":${JSON.stringify(text)}`;
   const more = explanationMembers(explanation, choice);
-  return `{"external_id":${JSON.stringify(externalId)},"score":${scoreJson(score)},"metadata":${metadata}${textMember}${more}${highlightsMember(highlights)}${contextMember(context)}}`;
+  return `{"external_id":${JSON.stringify(externalId)},"score":${scoreJson(score)},"metadata":${metadata}${textMember}${firstMembers(hit)}${more}${highlightsMember(highlights)}${contextMember(context)}}`;
+}
+
+/** What the hit was before it was reranked, with a comma before each member; empty if it was not. */
+function firstMembers({ first }: ScoredHit): string {
+  return first === undefined ? '' : `,"first_score":${scoreJson(first.score)},"first_rank":${first.rank}`;
+}
+
+/** The `rerank` member with a comma before it; empty if nothing was reranked. */
+export function rerankMember(facts: RerankedFacts | undefined): string {
+  return facts === undefined ? '' : `,"rerank":${JSON.stringify(facts)}`;
 }
 
 /** The `highlights` member with a comma before it; empty if none were asked for. */
@@ -333,18 +336,10 @@ function explanationMembers(explanation: FusedRanks | undefined, choice: ScoredH
 }
 
 /** A hit as the query endpoint answers it: its text first, if it has one. */
-export function textHitJson({
-  externalId,
-  score,
-  metadata,
-  text,
-  explanation,
-  choice,
-  highlights,
-  context,
-}: ScoredHit): string {
+export function textHitJson(hit: ScoredHit): string {
+  const { externalId, score, metadata, text, explanation, choice, highlights, context } = hit;
   const textMember = text === undefined ? '' : `"text":${JSON.stringify(text)},`;
-  return `{${textMember}"score":${scoreJson(score)},"metadata":${metadata},"external_id":${JSON.stringify(externalId)}${explanationMembers(explanation, choice)}${highlightsMember(highlights)}${contextMember(context)}}`;
+  return `{${textMember}"score":${scoreJson(score)},"metadata":${metadata},"external_id":${JSON.stringify(externalId)}${firstMembers(hit)}${explanationMembers(explanation, choice)}${highlightsMember(highlights)}${contextMember(context)}}`;
 }
 
 /** One stored vector; has a member `vector` if the view has it. */

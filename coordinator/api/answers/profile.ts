@@ -10,7 +10,7 @@ export interface RequestTimes {
 }
 
 /** The parts of a request's time, in the order of its way. Together they are `total_ms`. */
-const PARTS = ['wait', 'parse', 'route', 'embed', 'queue', 'shards', 'merge', 'other'] as const;
+const PARTS = ['wait', 'parse', 'route', 'embed', 'queue', 'shards', 'merge', 'rerank', 'other'] as const;
 type Part = (typeof PARTS)[number];
 
 /**
@@ -112,7 +112,7 @@ function partsOf(
 
 /** `isBefore`: no shard was asked yet. In the step of the shards, it waits until then, and joins answers later. */
 function partOf(names: ReadonlySet<string>, isBefore: boolean): Part {
-  for (const part of ['shards', 'embed', 'route', 'merge'] as const) if (names.has(part)) return part;
+  for (const part of ['shards', 'embed', 'route', 'merge', 'rerank'] as const) if (names.has(part)) return part;
   if (!names.has('node')) return 'other';
   return isBefore ? 'queue' : 'merge';
 }

@@ -18,6 +18,7 @@ import { keyEndpoints } from './key-endpoints';
 import { operationsEndpoints } from './operations-endpoints';
 import { type MetricsText, publicEndpoints } from './public-endpoints';
 import { recallEndpoints } from './recall-endpoints';
+import { rerankEndpoints } from './rerank-endpoints';
 import { sampleEndpoints } from './sample-endpoints';
 import { searchEndpoints } from './search-endpoints';
 import { signInEndpoints } from './sign-in-endpoints';
@@ -90,6 +91,7 @@ export function endpointTable(parts: {
     ...collectionEndpoints({ collections: service.collections, vectors: service.vectors, formats, limits }),
     ...vectorEndpoints({ vectors: service.vectors, search: service.search, formats, limits }),
     ...searchEndpoints({ search: service.search, limits }),
+    ...rerankEndpoints({ rerank: service.rerank, limits }),
     ...analysisEndpoints({ search: service.search, limits }),
     ...whyEndpoints({ search: service.search, limits }),
     ...judgementEndpoints({ judgements: service.judgements, limits }),

@@ -74,6 +74,7 @@ export function operationsEndpoints(parts: { operations: OperationsService }): E
             fallback_reason: health.embedding.fallbackReason,
             dim: health.embedding.dim,
           },
+          rerank: { models: health.rerankModels },
         });
       },
     }),

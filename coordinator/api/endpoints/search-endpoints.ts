@@ -8,6 +8,7 @@ import {
   hitJson,
   hitListsPieces,
   hitWriter,
+  rerankMember,
   scoreJson,
   textHitJson,
   timingMember,
@@ -59,7 +60,7 @@ function searcher(search: SearchService, doubts: FilterDoubts): (call: SearchCal
       const { utf8Hits, timing, totalMatches } = found;
       const total = totalMatches === undefined ? '' : `,"total_matches":${totalMatches}`;
       const within = request.output.order === undefined ? '' : WITHIN_HITS;
-      const behind = `${members === undefined ? '' : members(found)}${total}${within}${timingMember(timing, includeTiming)}${profile()}}`;
+      const behind = `${members === undefined ? '' : members(found)}${total}${rerankMember(found.rerank)}${within}${timingMember(timing, includeTiming)}${profile()}}`;
       const head = `{${before}"${found.groups === undefined ? 'results' : 'groups'}":`;
       if (utf8Hits !== undefined) return { type: 'hits', before: head, hits: utf8Hits, behind, worked: timing };
       const writer = hitWriter(request.output, hit);
@@ -112,6 +113,12 @@ function namedFields(
 function totalsMember(results: readonly FoundList[]): string {
   if (results.every(({ totalMatches }) => totalMatches === undefined)) return '';
   return `,"total_matches":${JSON.stringify(results.map(({ totalMatches = null }) => totalMatches))}`;
+}
+
+/** The member `rerank` of several searches, with a comma before it; empty if none of them reranks. */
+function rerankedMember(results: readonly FoundList[]): string {
+  if (results.every(({ rerank }) => rerank === undefined)) return '';
+  return `,"rerank":${JSON.stringify(results.map(({ rerank = null }) => rerank))}`;
 }
 
 export function searchEndpoints(parts: { search: SearchService; limits: HttpLimits }): Endpoint[] {
@@ -192,7 +199,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
           );
         }
         const within = body.queries.some(({ output }) => output.order !== undefined) ? WITHIN_HITS : '';
-        const behind = `${totalsMember(results)}${within}${timingMember(timing, body.include_timing)}${profile()}}`;
+        const behind = `${totalsMember(results)}${rerankedMember(results)}${within}${timingMember(timing, body.include_timing)}${profile()}}`;
         const writers = body.queries.map(({ output }) => hitWriter(output));
         const isGrouped = results.some(({ groups }) => groups !== undefined);
         return {

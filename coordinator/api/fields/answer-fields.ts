@@ -35,11 +35,28 @@ const highlights = z
       'Present if highlight is given. spans are the words: first code unit, and first behind, in UTF-16 of the whole text of the field as it is stored, not of the fragment; so is start.',
   });
 
-/** Present if explain is true, and diversity has a lambda. */
+/** Present if explain is true, and diversity has a lambda; so is first_rank. */
 const choice = {
-  first_rank: z.int().optional().meta({ description: 'Place among the candidates of diversity.' }),
   diversity_score: z.number().optional().meta({ description: 'By which it was chosen for its place.' }),
 };
+
+const first = {
+  first_score: z.number().optional().meta({
+    description: 'Present if rerank is given and the model has read it: its score before.',
+  }),
+  first_rank: z.int().optional().meta({
+    description: 'The same of its rank, from 1; with explain and diversity, the place among its candidates.',
+  }),
+};
+
+export const rerankedFacts = z
+  .object({
+    model: z.string(),
+    scored: z.int().meta({ description: 'Results that the model has read.' }),
+    of: z.int().meta({ description: 'Results that there were, at most top_n.' }),
+    truncated: z.boolean().meta({ description: 'Whether budget_ms was not enough for all that have a text.' }),
+  })
+  .meta({ id: 'Reranked', description: 'Present if rerank is given.' });
 
 export const hitAnswer = z
   .object({
@@ -47,6 +64,7 @@ export const hitAnswer = z
     score: z.number(),
     metadata: metadataAnswer,
     text: hitText.optional(),
+    ...first,
     highlights,
     context: hitContext,
     ...choice,
@@ -79,6 +97,7 @@ export const textHitAnswer = z
     score: z.number(),
     metadata: metadataAnswer,
     external_id: z.string(),
+    ...first,
     highlights,
     context: hitContext,
     ...choice,

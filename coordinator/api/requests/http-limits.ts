@@ -66,6 +66,9 @@ export const REQUEST_BOUNDS = {
   highlightMarkUnitsMax: 64,
   /** Hits of an answer that marks words: each has its text analysed. */
   highlightHitsMax: 1000,
+  /** Hits of a search, and texts of a request, that a model reads: some seconds of a small one. */
+  rerankedMax: 1000,
+  rerankBudgetMsMax: 600_000,
   projectionDimensionsMax: 64,
   /** Enough for a standard error of a thousandth at a recall of .99. */
   recallSamplesMax: 500,

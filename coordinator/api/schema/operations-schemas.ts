@@ -28,6 +28,9 @@ export const healthAnswer = z.object({
     fallback_reason: z.string().nullable(),
     dim: z.int().nullable().meta({ description: 'Dimension of the model in use; null when it fits any.' }),
   }),
+  rerank: z
+    .object({ models: z.array(z.string()) })
+    .meta({ description: 'Those that searches may name, the default first.' }),
 });
 
 export const nodeAnswer = z

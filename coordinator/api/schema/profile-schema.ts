@@ -57,7 +57,7 @@ export const searchProfile = z
     request_id: z.string(),
     trace_id: z.string().nullable().meta({ description: 'Of the trace that it belongs to, if there is one.' }),
     total_ms: ms.meta({
-      description: 'Since the request came, without writing the answer: the sum of the eight below.',
+      description: 'Since the request came, without writing the answer: the sum of the nine below.',
     }),
     wait_ms: ms.meta({ description: 'For the key, the limits and the bytes of the body.' }),
     parse_ms: ms.meta({ description: 'To read and check the body.' }),
@@ -68,6 +68,7 @@ export const searchProfile = z
       description: 'While any shard was asked. Calls of shards overlap, and each moment counts once.',
     }),
     merge_ms: ms.meta({ description: 'To join their answers.' }),
+    rerank_ms: ms.meta({ description: 'To have a model read hits.' }),
     other_ms: ms,
     shards: z.array(shardProfile),
   })

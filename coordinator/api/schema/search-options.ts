@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ErrorKind } from '../../../shared/base/errors/quiver-error';
+import { TEXT_FIELD } from '../../../shared/contract/shard/keyword-fields';
 import type { OrderKey } from '../../../shared/contract/shard/item-order';
 import {
   type Diversity,
@@ -107,6 +108,26 @@ const diversity = z
       ? { type: 'mmr', lambda: lambda ?? 1, candidates }
       : { type: 'field', path: field, atMost };
   });
+/** Hits that a model reads if a search does not say it. */
+const RERANKED_DEFAULT = 50;
+const reranking = z.object({
+  model: optional(z.string().min(1).max(REQUEST_BOUNDS.nameCharactersMax)).meta({
+    description: 'One of RERANK_MODEL; left out: the first.',
+  }),
+  top_n: optional(integer(1, REQUEST_BOUNDS.rerankedMax)).meta({
+    description: `How many results the model reads; k + offset is at most that. Default: ${RERANKED_DEFAULT}, or k + offset if that is more.`,
+  }),
+  min_score: optional(z.number()).meta({
+    description: 'Results that the model scores less, or not at all, are left out.',
+  }),
+  budget_ms: optional(integer(1, REQUEST_BOUNDS.rerankBudgetMsMax)).meta({
+    description: 'What is not read after so many milliseconds keeps its place behind what is.',
+  }),
+  text: withDefault(z.string().min(1).max(REQUEST_BOUNDS.nameCharactersMax), TEXT_FIELD).meta({
+    description:
+      'What it reads: "text", the item’s text (default), or a path of the metadata, a text or a list of texts.',
+  }),
+});
 
 /** The options of every search; a row here is an option of all of them. Later rows win over earlier ones. */
 function optionsOf(limits: HttpLimits) {
@@ -221,6 +242,16 @@ function optionsOf(limits: HttpLimits) {
       }),
       ({ output }, explain) => {
         output.explain = explain;
+      },
+    ),
+    rerank: option(
+      optional(reranking).meta({
+        description:
+          'A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.',
+      }),
+      (draft, { model, top_n, min_score: leastScore, budget_ms: budgetMs, text: field }) => {
+        const { k, offset } = draft.page;
+        draft.rerank = { model, topN: top_n ?? Math.max(RERANKED_DEFAULT, k + offset), leastScore, budgetMs, field };
       },
     ),
     min_score: option(
@@ -364,6 +395,30 @@ function checkHighlight(
   if (hits > most) refuse(`is of ${hits} results, more than the maximum of ${most}`, 'limit_exceeded');
 }
 
+/** Reports reranking where there is no text to compare with or hits have another order, and pages behind it. */
+function checkRerank(
+  { page: { k, offset, diversity }, rerank }: SearchDraft,
+  source: Source | null,
+  given: Partial<GivenOptions>,
+  sink: IssueSink,
+  kName: string,
+): void {
+  if (rerank === undefined) return;
+  if (source !== null && (queryTextOf(source) ?? '').trim() === '')
+    report(sink, given, 'needs a text that is searched for', { kind: 'schema_violation', path: ['rerank'] });
+  if (diversity !== undefined)
+    report(sink, given, 'orders hits by a model, and diversity by how they differ: give one of both', {
+      kind: 'invalid_parameter',
+      path: ['rerank'],
+    });
+  const most = Math.min(rerank.topN, REQUEST_BOUNDS.rerankedMax);
+  if (k + offset > most)
+    report(sink, given, `is ${most}, and ${kName} and offset are ${k + offset} together: give at most that`, {
+      kind: 'limit_exceeded',
+      path: ['rerank', 'top_n'],
+    });
+}
+
 /** Fields of a page that a request may give in its body or in its query string: undefined where they are not. */
 export const pageParts = {
   k: optional(count).meta({ description: `Default ${K_DEFAULT}.` }),
@@ -404,6 +459,7 @@ export function searchFields(limits: HttpLimits): SearchFields {
       checkExpansion(draft, given, limits, sink, kName);
       const found = source();
       checkHighlight(draft, found, given, sink);
+      checkRerank(draft, found, given, sink, kName);
       return found === null ? z.NEVER : { ...draft, query: { source: found, ...draft.query } };
     },
   };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { SearchRequest, Source } from '../../service/search-request';
 import type { HttpLimits } from '../requests/http-limits';
-import { fusedHitAnswer, hitAnswer, searchTiming, textHitAnswer } from '../fields/answer-fields';
+import { fusedHitAnswer, hitAnswer, rerankedFacts, searchTiming, textHitAnswer } from '../fields/answer-fields';
 import { searchProfile } from './profile-schema';
 import {
   boundedArray,
@@ -255,6 +255,7 @@ const within = z.literal('hits').optional().meta({ description: 'With order_by: 
 const withTotal = {
   within,
   total_matches: z.int().optional().meta({ description: 'Items that pass the filters; present if total is true.' }),
+  rerank: rerankedFacts.optional(),
   ...onRequest,
 };
 
@@ -301,6 +302,9 @@ export const bulkSearchAnswer = z.object({
   }),
   total_matches: z.array(z.int().nullable()).optional().meta({
     description: 'For each query how many items pass its filters, null where its total is not true; present if one is.',
+  }),
+  rerank: z.array(rerankedFacts.nullable()).optional().meta({
+    description: 'For each query what was reranked, null where it has no rerank; present if one has.',
   }),
   ...onRequest,
 });

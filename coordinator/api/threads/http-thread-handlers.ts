@@ -127,6 +127,7 @@ export function httpThreadHandlers(main: MainServices, threads: HttpThreads, pee
     ...handlersOf('outcomes', service.outcomes, ['find', 'refuse']),
     ...handlersOf('judgements', service.judgements, ['list', 'get', 'put', 'delete', 'evaluate']),
     ...handlersOf('recall', service.recall, ['check']),
+    ...handlersOf('rerank', service.rerank, ['modelOf', 'score']),
     'collections.create': (...args: Parameters<typeof create>) => known(service.collections.create(...args)),
     'collections.update': (...args: Parameters<typeof update>) => known(service.collections.update(...args)),
     'collections.setQuota': (...args: Parameters<typeof setQuota>) => known(service.collections.setQuota(...args)),

@@ -27,11 +27,13 @@ import type { JobsService } from '../../service/jobs-service';
 import type { JudgementsService } from '../../service/judgements-service';
 import { ShardedVectorsService } from '../../service/vectors/sharded-vectors-service';
 import { HttpThreadCatalog } from './http-thread-catalog';
+import type { RerankProvider } from '../../models/rerank/reranker';
 import { remote, type ThreadPeer } from '../../../shared/base/threads/thread-peer';
 
 /**
  * The use cases on an HTTP thread. Searches, reads and writes of vectors run here, over the shards that the thread
- * reaches by itself. Collections, documents, checks of recall and the embedding of texts are the main thread's.
+ * reaches by itself. Collections, documents, checks of recall, the embedding of texts and reranking are the main
+ * thread's.
  */
 export function httpThreadServices(parts: {
   main: ThreadPeer;
@@ -62,7 +64,8 @@ export function httpThreadServices(parts: {
     settle: ({ name, identity }, model, texts) => main.ask('embedder.settle', { name, identity }, model, texts),
   };
   const shared = { catalog, embedder, shards, scatter, deep, clock };
-  const search = new ShardedSearchService({ ...shared, observer: parts.observer });
+  const rerank = remote<RerankProvider>(main, 'rerank');
+  const search = new ShardedSearchService({ ...shared, reranker: rerank, observer: parts.observer });
   const samples = new ShardedSamplesService({ catalog, shards, scatter, deep, clock });
   const aggregates = new ShardedAggregatesService({ catalog, shards, scatter, search, clock });
   const quotas: QuotaAdmission = {
@@ -90,6 +93,7 @@ export function httpThreadServices(parts: {
       judgements: remote<JudgementsService>(main, 'judgements'),
       outcomes: remote<OutcomesService>(main, 'outcomes'),
       keyQuotas,
+      rerank,
     },
   };
 }

@@ -54,6 +54,7 @@ export interface HttpThreadData {
     | 'backupS3SessionToken'
     | 'backupSecret'
     | 'backupSecretOther'
+    | 'rerankApiKey'
   >;
   state: Int32Array;
   stampMemory: BigInt64Array;

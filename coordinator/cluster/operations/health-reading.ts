@@ -8,6 +8,7 @@ export class HealthReading {
   private readonly clock: Clock;
   private readonly collections: (caller?: Scoped) => Promise<CountedCollection[]>;
   private readonly embedding: () => HealthView['embedding'];
+  private readonly rerankModels: readonly string[];
   private readonly startedMonotonicMs: number;
   /** ISO 8601, UTC. */
   readonly startedAt: string;
@@ -16,10 +17,12 @@ export class HealthReading {
     clock: Clock;
     collections: (caller?: Scoped) => Promise<CountedCollection[]>;
     embedding: () => HealthView['embedding'];
+    rerankModels: readonly string[];
   }) {
     this.clock = options.clock;
     this.collections = options.collections;
     this.embedding = options.embedding;
+    this.rerankModels = options.rerankModels;
     this.startedMonotonicMs = options.clock.monotonicMs();
     this.startedAt = new Date(options.clock.wallMs()).toISOString();
   }
@@ -40,6 +43,7 @@ export class HealthReading {
         unavailableShards,
       })),
       embedding: this.embedding(),
+      rerankModels: this.rerankModels,
     };
   }
 }

@@ -33,6 +33,8 @@ export interface HealthView {
   uptimeSeconds: number;
   collections: CountedCollection[];
   embedding: EmbeddingStatus;
+  /** Names of those that requests may name, the default first. */
+  rerankModels: readonly string[];
 }
 
 export interface ClusterView {

@@ -3,6 +3,7 @@ import type { Logger } from '../../../shared/base/logs/logger';
 import { inTime } from '../../../shared/base/time/deadline';
 import type { EmbeddingKind } from '../embedding-provider';
 import type { EmbeddingRunner } from './embedding-thread';
+import { RunnerSeats, type Seat } from './runner-seats';
 import { type BatchBounds, TextQueue, type WaitingText } from './text-queue';
 
 /**
@@ -19,17 +20,6 @@ const REQUESTS_PER_RUNNER = 2;
  */
 const WAITING_MAX: Readonly<Record<EmbeddingKind, number>> = { query: 1024, passage: 4096 };
 
-/**
- * A runner that has a request, and answered none over more looks than these, is given up. That is ten times the longest
- * time of a call, and ten minutes at least: who waits for a batch has long been told that it took too long, and the
- * slowest honest one (8,192 tokens of a model with half a billion weights, on one busy core) is not cut off. Looks are
- * counted, not time: a process that was suspended is not late.
- */
-const LOOKS_MAX = 10;
-const CHECK_MS = 60_000;
-/** Most batches take far less than a second. The rest of a stop needs its part of SHUTDOWN_TIMEOUT_MS, too. */
-const CLOSE_MS = 10_000;
-
 interface Call {
   vectors: (Float32Array | undefined)[];
   missing: number;
@@ -39,25 +29,15 @@ interface Call {
   reject: (error: unknown) => void;
 }
 
-/** The place of one runner: it may be loading, running, or gone because it could not be started again. */
-interface Seat {
-  runner: EmbeddingRunner | null;
-  running: number;
-  /** Looks since it answered last, or got its first request. */
-  silentLooks: number;
-  isStarting: boolean;
-}
-
 /**
  * Distributes texts over the runners of one model. Texts of different calls share batches if the model allows it.
- * Queries have priority, but not always. A runner that ends is replaced, and so is one that answers no more.
+ * Queries have priority, but not always.
  */
 export class EmbeddingDispatcher {
   private readonly queue = new TextQueue<Call>();
   private readonly calls = new Set<Call>();
-  private readonly seats: Seat[];
+  private readonly seats: RunnerSeats<EmbeddingRunner>;
   private readonly bounds: BatchBounds;
-  private readonly look: NodeJS.Timeout;
   private isClosed = false;
 
   /**
@@ -73,10 +53,14 @@ export class EmbeddingDispatcher {
     },
   ) {
     this.bounds = options.runners.every(({ isInvariant }) => isInvariant) ? TOGETHER : ALONE;
-    this.seats = options.runners.map(() => ({ runner: null, running: 0, silentLooks: 0, isStarting: false }));
-    this.seats.forEach((seat, i) => this.seat(seat, options.runners[i]));
-    this.look = setInterval(() => this.watch(), Math.max(CHECK_MS, options.timeoutMs));
-    this.look.unref();
+    this.seats = new RunnerSeats({
+      ...options,
+      what: 'an embedding worker',
+      onSeated: () => this.dispatch(),
+      onNone: (error) => {
+        for (const call of this.calls) this.fail(call, error);
+      },
+    });
   }
 
   /**
@@ -114,17 +98,17 @@ export class EmbeddingDispatcher {
         kind,
         texts.map((text, index) => ({ text, call, index })),
       );
-      for (const seat of this.seats) if (seat.runner === null) void this.refill(seat);
+      this.seats.refill();
       this.dispatch();
     });
   }
 
   /** The tokens of each text. It waits for no other texts but those that a runner is at. Errors: as embed. */
   measure(texts: string[]): Promise<number[]> {
-    const [seat] = this.seats.filter(({ runner }) => runner !== null).toSorted((a, b) => a.running - b.running);
+    const [seat] = this.seats.all.filter(({ runner }) => runner !== null).toSorted((a, b) => a.running - b.running);
     const runner = seat?.runner ?? null;
     if (this.isClosed || runner === null) {
-      for (const one of this.seats) if (one.runner === null) void this.refill(one);
+      this.seats.refill();
       return Promise.reject(
         new QuiverError('unavailable', 'No embedding worker is there at present; the call may be retried'),
       );
@@ -139,20 +123,14 @@ export class EmbeddingDispatcher {
   /** Ends every runner; calls under way fail. A runner that does not end soon is given up. */
   async close(): Promise<void> {
     this.isClosed = true;
-    clearInterval(this.look);
     for (const call of this.calls) this.fail(call, new QuiverError('unavailable', 'The service is shutting down'));
-    await Promise.all(
-      this.seats.map(async ({ runner }) => {
-        if (runner !== null)
-          await inTime(runner.close(), CLOSE_MS, () => new Error('late')).catch(() => runner.giveUp());
-      }),
-    );
+    await this.seats.close();
   }
 
   private dispatch(): void {
     // First one request for each runner. A second request only keeps a runner from running idle.
     for (let round = 1; round <= REQUESTS_PER_RUNNER; round++) {
-      for (const seat of this.seats) {
+      for (const seat of this.seats.all) {
         if (seat.runner === null || seat.running >= round) continue;
         const batch = this.queue.take(this.bounds);
         if (batch === null) return;
@@ -161,21 +139,17 @@ export class EmbeddingDispatcher {
     }
   }
 
-  private async run(seat: Seat, runner: EmbeddingRunner, batch: WaitingText<Call>[]): Promise<void> {
-    seat.running += 1;
+  private async run(seat: Seat<EmbeddingRunner>, runner: EmbeddingRunner, batch: WaitingText<Call>[]): Promise<void> {
     try {
-      const { vectors, left } = await runner.embed(batch.map(({ text }) => text));
+      const { vectors, left } = await this.seats.during(seat, runner, () =>
+        runner.embed(batch.map(({ text }) => text)),
+      );
       batch.forEach(({ call, index }, row) => {
         if (left !== undefined && left[row] > 0) call.onLeft(index, left[row]);
         this.settle(call, index, vectors.slice(row * runner.dim, (row + 1) * runner.dim));
       });
     } catch (error) {
       await this.runAgain(seat, runner, batch, error);
-    } finally {
-      if (seat.runner === runner) {
-        seat.running -= 1;
-        seat.silentLooks = 0;
-      }
     }
     this.dispatch();
   }
@@ -184,7 +158,7 @@ export class EmbeddingDispatcher {
    * If the model fails on one text, the calls whose texts shared the batch must not fail. So run the texts one by one.
    */
   private async runAgain(
-    seat: Seat,
+    seat: Seat<EmbeddingRunner>,
     runner: EmbeddingRunner,
     batch: WaitingText<Call>[],
     error: unknown,
@@ -220,48 +194,5 @@ export class EmbeddingDispatcher {
   private forget(call: Call): void {
     clearTimeout(call.timer);
     this.calls.delete(call);
-  }
-
-  private seat(seat: Seat, runner: EmbeddingRunner): void {
-    seat.runner = runner;
-    seat.running = 0;
-    seat.silentLooks = 0;
-    void runner.ended.then(() => {
-      seat.runner = null;
-      if (this.isClosed) return;
-      this.options.log.warn({}, 'an embedding worker ended; another takes its place');
-      void this.refill(seat);
-    });
-  }
-
-  private watch(): void {
-    for (const seat of this.seats) {
-      seat.silentLooks = seat.running === 0 ? 0 : seat.silentLooks + 1;
-      if (seat.runner === null || seat.silentLooks <= LOOKS_MAX) continue;
-      this.options.log.error(
-        {},
-        'an embedding worker does not answer; it is given up, and its memory is not free before the process ends',
-      );
-      seat.runner.giveUp();
-    }
-  }
-
-  /** If no runner is left and none can be started, the waiting calls fail; the next call tries again. */
-  private async refill(seat: Seat): Promise<void> {
-    if (seat.isStarting || this.isClosed) return;
-    seat.isStarting = true;
-    try {
-      const runner = await this.options.restart();
-      if (this.isClosed) return void runner.close();
-      this.seat(seat, runner);
-    } catch (error) {
-      this.options.log.error({ error }, 'an embedding worker could not be started again');
-      if (this.seats.every((other) => other.runner === null && (other === seat || !other.isStarting))) {
-        for (const call of this.calls) this.fail(call, error);
-      }
-    } finally {
-      seat.isStarting = false;
-    }
-    this.dispatch();
   }
 }

@@ -4,7 +4,10 @@ import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { noteStuckThread } from '../../../shared/base/process/stuck-threads';
 import type { EmbeddingReply, EmbeddingRequest, EmbeddingWorkerData } from './embedding-messages';
 import type { ModelDescription } from './model-description';
+import type { PairRunner } from '../rerank/pair-dispatcher';
+import type { PairScorerKind } from '../rerank/pair-scorer';
 import { modelFailure } from './model-failure';
+import type { Runner } from './runner-seats';
 
 /** Vectors of some texts. */
 export interface EncodedTexts {
@@ -15,32 +18,30 @@ export interface EncodedTexts {
 }
 
 /** A model that runs in another thread. Requests are answered in order. */
-export interface EmbeddingRunner {
+export interface EmbeddingRunner extends Runner {
   readonly dim: number;
   /** Whether several texts may run in one batch without changing each other's vectors. */
   readonly isInvariant: boolean;
-  /** Resolves once, when the runner has ended for whatever reason, or was given up. */
-  readonly ended: Promise<void>;
   /** Runs the texts in one batch. Errors: embedding_unavailable; unavailable when the runner ends. */
   embed(texts: string[]): Promise<EncodedTexts>;
   /** The tokens of each text, with the special ones. Errors: as `embed`. */
   measure(texts: string[]): Promise<number[]>;
-  /** Ends it after the requests made before. */
-  close(): Promise<void>;
-  /** Waits for nothing more of it: its requests fail. */
-  giveUp(): void;
 }
 
 /** The compiled worker beside this file. */
 export const EMBEDDING_WORKER = join(__dirname, 'embedding-worker.js');
+
+/** What is asked, without its number. */
+type Question = EmbeddingRequest extends infer Each ? (Each extends { id: number } ? Omit<Each, 'id'> : never) : never;
 
 interface Waiter {
   resolve: (reply: EmbeddingReply) => void;
   reject: (error: Error) => void;
 }
 
-/** A worker thread with a model in it. */
-export class EmbeddingThread implements EmbeddingRunner {
+/** A worker thread with a model in it, which either embeds texts or scores pairs. */
+export class EmbeddingThread implements EmbeddingRunner, PairRunner {
+  readonly textsMax = 1;
   readonly ended: Promise<void>;
   private readonly waiters = new Map<number, Waiter>();
   private nextId = 0;
@@ -60,11 +61,19 @@ export class EmbeddingThread implements EmbeddingRunner {
     worker.on('error', () => undefined);
   }
 
-  /** Starts a worker and loads the model in it. Errors: embedding_unavailable with the reason. */
-  static start(description: ModelDescription, workerFile = EMBEDDING_WORKER): Promise<EmbeddingThread> {
-    const data: EmbeddingWorkerData = { description };
+  /**
+   * Starts a worker and loads the model in it. `scores`: what it scores pairs by; undefined: it embeds texts. Errors:
+   * embedding_unavailable with the reason.
+   */
+  static start(
+    description: ModelDescription,
+    workerFile = EMBEDDING_WORKER,
+    scores?: PairScorerKind,
+  ): Promise<EmbeddingThread> {
+    const data: EmbeddingWorkerData = { description, ...(scores !== undefined && { scores }) };
+    const name = scores === undefined ? 'embedding' : 'reranking';
     // Libraries in the worker write to the console, but the log must consist of JSON lines only.
-    const worker = new Worker(workerFile, { workerData: data, stdout: true, stderr: true, name: 'embedding' });
+    const worker = new Worker(workerFile, { workerData: data, stdout: true, stderr: true, name });
     worker.stdout.resume();
     worker.stderr.resume();
     return new Promise((resolve, reject) => {
@@ -89,21 +98,26 @@ export class EmbeddingThread implements EmbeddingRunner {
   }
 
   async embed(texts: string[]): Promise<EncodedTexts> {
-    const reply = await this.ask('embed', texts);
+    const reply = await this.ask({ type: 'embed', texts });
     return reply as EmbeddingReply & { type: 'vectors' };
   }
 
   async measure(texts: string[]): Promise<number[]> {
-    const reply = await this.ask('measure', texts);
+    const reply = await this.ask({ type: 'measure', texts });
     return (reply as EmbeddingReply & { type: 'lengths' }).lengths;
   }
 
-  private ask(type: 'embed' | 'measure', texts: string[]): Promise<EmbeddingReply> {
+  async score(query: string, texts: string[]): Promise<number[]> {
+    const reply = await this.ask({ type: 'score', query, texts });
+    return (reply as EmbeddingReply & { type: 'scores' }).scores;
+  }
+
+  private ask(question: Question): Promise<EmbeddingReply> {
     if (this.hasEnded) return Promise.reject(interrupted());
     const id = this.nextId++;
     return new Promise((resolve, reject) => {
       this.waiters.set(id, { resolve, reject });
-      this.say({ type, id, texts });
+      this.say({ ...question, id });
     });
   }
 
@@ -152,7 +166,7 @@ export class EmbeddingThread implements EmbeddingRunner {
     if (reply.type !== 'error') waiter?.resolve(reply);
     else
       waiter?.reject(
-        new QuiverError('embedding_unavailable', 'The embedding model failed on this text', {
+        new QuiverError('embedding_unavailable', 'The model failed on this text', {
           cause: new Error(reply.cause),
         }),
       );
@@ -160,5 +174,5 @@ export class EmbeddingThread implements EmbeddingRunner {
 }
 
 function interrupted(): QuiverError {
-  return new QuiverError('unavailable', 'The embedding worker ended before it answered; the call may be retried');
+  return new QuiverError('unavailable', 'The worker of a model ended before it answered; the call may be retried');
 }

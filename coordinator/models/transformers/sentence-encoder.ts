@@ -1,11 +1,8 @@
-import { isQuiverError } from '../../../shared/base/errors/quiver-error';
+import { attempt, LoadedModel, type Tensor } from './loaded-model';
 import type { ModelDescription } from './model-description';
 import { quantizesActivations } from './model-variant';
 import { modelFailure } from './model-failure';
 import { normaliseRows, pool } from './pooling';
-
-type Transformers = typeof import('@huggingface/transformers', { with: { 'resolution-mode': 'import' } });
-type Tensor = InstanceType<Transformers['Tensor']>;
 
 /**
  * Least cosine between the vector of a text alone and in a batch. Below it, the model does not run several texts at
@@ -20,14 +17,6 @@ const PROBES = [
   'an old stone bridge crosses the slow river where the road from the sea turns north',
 ];
 
-/** One native thread per worker. Errors are thrown, so they need no line on the console. */
-const SESSION_OPTIONS = {
-  intraOpNumThreads: 1,
-  interOpNumThreads: 1,
-  executionMode: 'sequential',
-  logSeverityLevel: 4,
-} as const;
-
 /**
  * One model in this thread, on the CPU, with one native thread: from texts to vectors by tokenizer, graph, pooling and
  * scaling. The work inside is synchronous, so this belongs in a worker thread.
@@ -41,9 +30,7 @@ export class SentenceEncoder {
   private trailing = 0;
 
   private constructor(
-    private readonly transformers: Transformers,
-    private readonly tokenizer: Awaited<ReturnType<Transformers['AutoTokenizer']['from_pretrained']>>,
-    private readonly model: Awaited<ReturnType<Transformers['AutoModel']['from_pretrained']>>,
+    private readonly model: LoadedModel,
     private readonly description: ModelDescription,
   ) {}
 
@@ -52,29 +39,14 @@ export class SentenceEncoder {
    * file that is broken.
    */
   static async open(description: ModelDescription): Promise<SentenceEncoder> {
-    const transformers = await import('@huggingface/transformers');
-    transformers.env.allowRemoteModels = false;
-    transformers.env.useFSCache = false;
-    transformers.env.logLevel = transformers.LogLevel.ERROR;
-    const tokenizer = await attempt("its tokenizer can't be used", () =>
-      transformers.AutoTokenizer.from_pretrained(description.folder, { local_files_only: true }),
-    );
-    const model = await attempt(`its ${description.variant} graph can't be loaded`, () =>
-      transformers.AutoModel.from_pretrained(description.folder, {
-        local_files_only: true,
-        device: 'cpu',
-        dtype: description.variant,
-        session_options: SESSION_OPTIONS,
-      }),
-    );
-    const encoder = new SentenceEncoder(transformers, tokenizer, model, description);
+    const encoder = new SentenceEncoder(await LoadedModel.open(description), description);
     await attempt("it can't embed", () => encoder.warmUp());
     return encoder;
   }
 
   /** Tokens of a text, with the special ones. */
   tokenCount(text: string): number {
-    return this.tokenizer.encode(text).length;
+    return this.model.tokenizer.encode(text).length;
   }
 
   /** As `encode`, with the tokens of each text that were left out; null: none were. */
@@ -87,21 +59,7 @@ export class SentenceEncoder {
   /** Runs the texts in one batch; answers texts × dim, row-major. `left` gets how many tokens of each were left out. */
   async encode(texts: string[], left?: number[]): Promise<Float32Array> {
     const rows = texts.map((text, i) => this.tokensOf(text, (count) => left !== undefined && (left[i] = count)));
-    const tokens = Math.max(...rows.map((row) => row.length));
-    const { Tensor } = this.transformers;
-    const ids = new BigInt64Array(rows.length * tokens).fill(BigInt(this.tokenizer.pad_token_id ?? 0));
-    const mask = new BigInt64Array(rows.length * tokens);
-    rows.forEach((row, i) => {
-      row.forEach((token, place) => (ids[i * tokens + place] = BigInt(token)));
-      mask.fill(1n, i * tokens, i * tokens + row.length);
-    });
-    const dims = [rows.length, tokens];
-    const inputs = {
-      input_ids: new Tensor('int64', ids, dims),
-      attention_mask: new Tensor('int64', mask, dims),
-      token_type_ids: new Tensor('int64', new BigInt64Array(ids.length), dims),
-    };
-    const outputs = (await this.model(inputs)) as Record<string, Tensor | undefined>;
+    const { outputs, mask, dims } = await this.model.run({ rows });
     return this.vectorsOf(outputs, mask, dims);
   }
 
@@ -126,7 +84,7 @@ export class SentenceEncoder {
 
   /** Tokens of a text, cut to what the model reads. The special tokens at the end stay, as in the model's training. */
   private tokensOf(text: string, cut: (left: number) => void): number[] {
-    const tokens = this.tokenizer.encode(text);
+    const tokens = this.model.tokenizer.encode(text);
     const { tokensMax } = this.description;
     if (tokens.length <= tokensMax) return tokens;
     cut(tokens.length - tokensMax);
@@ -138,8 +96,8 @@ export class SentenceEncoder {
    * Special tokens at the end: those that an empty text has, too, and that two texts of different words have in common.
    */
   private trailingSpecials(): number {
-    const [one, other] = [this.tokenizer.encode('a b'), this.tokenizer.encode('b a')];
-    const specials = this.tokenizer.encode('').length;
+    const [one, other] = [this.model.tokenizer.encode('a b'), this.model.tokenizer.encode('b a')];
+    const specials = this.model.tokenizer.encode('').length;
     let count = 0;
     while (count < specials && one.at(-1 - count) === other.at(-1 - count)) count++;
     return Math.min(count, specials);
@@ -175,13 +133,4 @@ function cosine(a: Float32Array, b: Float32Array): number {
     right += b[i] * b[i];
   }
   return product / Math.sqrt(left * right);
-}
-
-async function attempt<Result>(failure: string, work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    if (isQuiverError(error)) throw error;
-    throw modelFailure(failure, error);
-  }
 }

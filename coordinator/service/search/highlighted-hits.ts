@@ -2,6 +2,7 @@ import { inTime } from '../../../shared/base/time/deadline';
 import { inSlices, ownTurn } from '../../../shared/base/time/work-slices';
 import type { JsonObject, JsonValue } from '../../../shared/contract/filter/filter';
 import { lookUpPath } from '../../../shared/contract/filter/metadata-path';
+import { TEXT_FIELD } from '../../../shared/contract/shard/keyword-fields';
 import type { Metric } from '../../../shared/contract/vector/metric';
 import type { Highlighting, SearchRequest } from '../search-request';
 import type { FoundHits, Highlight, LaterContents, ScoredHit } from '../service';
@@ -9,9 +10,6 @@ import type { HighlightBudget } from './later-hits';
 import { nearestOf, passagesOf, type SentencePlace, unitsLookedAt } from './nearest-passage';
 import type { SoughtInFields } from './sought-terms';
 import { type TextFragment, textFragments } from './text-fragments';
-
-/** The field that means an item's text. */
-const TEXT_FIELD = 'text';
 
 /** The request by which hits are read: with the texts that are marked. */
 export function readFor(request: SearchRequest): SearchRequest {

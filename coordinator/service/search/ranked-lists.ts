@@ -18,7 +18,7 @@ import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard } from '../routing/shard-router';
 import type { ShardSets } from '../routing/shard-sets';
 import type { Output, Page, SearchRequest, Source } from '../search-request';
-import type { FoundGroup, ScoredHit } from '../service';
+import type { FoundGroup, RerankedFacts, ScoredHit } from '../service';
 import { bestScoreDepth, type BestScoreParts, bestScores } from './best-score';
 import type { ExampleVectors } from './example-vectors';
 import { fusionDepth } from './fusion';
@@ -59,6 +59,8 @@ export interface Ranked {
   utf8Hits?: Buffer | undefined;
   /** Of a request that groups: `hits` are theirs, one group's after the other's. */
   groups?: readonly FoundGroup[] | undefined;
+  /** Of a list that was reranked: what scores too little is left out already. */
+  rerank?: RerankedFacts | undefined;
   /** Vectors in the collection; null: nobody said it on the way. */
   totalCount: number | null;
 }

@@ -9,6 +9,7 @@ import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionEmbedder, TextVectors } from '../collections/collection-embedder';
 import type { CollectionRecord } from '../collections/collection-record';
 import type { OfTexts } from '../../models/cut-text';
+import type { RerankProvider } from '../../models/rerank/reranker';
 import { type AnswerHold, NO_HOLD } from '../answer-hold';
 import type { DeepReads } from '../routing/deep-reads';
 import { matchCount } from '../routing/match-count';
@@ -45,7 +46,8 @@ import {
 import { contentBytesOf, foundHits, foundLists, type LaterParts } from './later-hits';
 import { DiverseLists } from './diverse-lists';
 import { GroupedLists } from './grouped-lists';
-import { atLeast, depthOf, type Ranked, RankedLists, type RankOptions } from './ranked-lists';
+import { firstSearchOf, RerankedLists, rerankBytesMax } from './reranked-lists';
+import { atLeast, depthOf, type Ranked, RankedLists, type RankOptions, type RecordStep } from './ranked-lists';
 import { NO_SEARCH_OBSERVER, type SearchObserver, type SearchPhase } from './search-observer';
 import { filterIn } from '../synonyms/filter-in';
 import { textAnalysis } from './text-analysis';
@@ -73,6 +75,7 @@ export class ShardedSearchService implements SearchService {
   private readonly lists: RankedLists;
   private readonly groups: GroupedLists;
   private readonly diverse: DiverseLists;
+  private readonly reranked: RerankedLists;
   private readonly fields: FieldLookup;
   private readonly ordered: OrderedItems<CollectionRecord>;
   private readonly chunks: ChunkReader;
@@ -85,6 +88,7 @@ export class ShardedSearchService implements SearchService {
     shards: Pick<ShardClient, 'read'> & SearchesAtOnce;
     scatter: ScatterGather;
     deep: Pick<DeepReads, 'run'>;
+    reranker: RerankProvider;
     clock: Clock;
     observer?: SearchObserver;
   }) {
@@ -98,13 +102,12 @@ export class ShardedSearchService implements SearchService {
     this.chunks = new ChunkReader({ ...options, sets: this.sets, ordered: this.ordered });
     this.observer = options.observer ?? NO_SEARCH_OBSERVER;
     this.clock = options.clock;
-    this.lists = new RankedLists({
-      ...options,
-      sets: this.sets,
-      recordStep: (call, phase, startMs, endMs) => this.recordStep(call, phase, startMs, endMs),
-    });
-    this.groups = new GroupedLists({ lists: this.lists, ordered: this.ordered });
-    this.diverse = new DiverseLists({ lists: this.lists, ordered: this.ordered });
+    const recordStep: RecordStep = (call, phase, startMs, endMs) => this.recordStep(call, phase, startMs, endMs);
+    this.lists = new RankedLists({ ...options, sets: this.sets, recordStep });
+    const { lists, ordered } = this;
+    this.groups = new GroupedLists({ lists, ordered });
+    this.reranked = new RerankedLists({ ...options, lists, ordered, recordStep });
+    this.diverse = new DiverseLists({ lists, ordered });
   }
 
   filterFacts(name: string, question: FieldFactsRequest, total = 0): FilterFacts | null | Promise<FilterFacts | null> {
@@ -120,6 +123,7 @@ export class ShardedSearchService implements SearchService {
       collection === null ||
       source.type !== 'nearest' ||
       source.to.vector === undefined ||
+      given.rerank !== undefined ||
       given.output.total === true ||
       given.output.order !== undefined ||
       given.output.expand !== undefined ||
@@ -142,6 +146,7 @@ export class ShardedSearchService implements SearchService {
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const given = asked.map((request) => requestIn(collection, request));
     const requests = given.map(readFor);
+    const firsts = requests.map(firstSearchOf);
     const { vectors, examples, times, cut } = await this.vectorsOf(
       collection,
       requests,
@@ -150,10 +155,11 @@ export class ShardedSearchService implements SearchService {
       (i) => `the vector of query ${i}`,
       (i) => `queries[${i}].`,
     );
-    const places = requests.reduce((sum, { query, page }) => sum + depthOf(query.source, page), 0);
+    const places = firsts.reduce((sum, { query, page }) => sum + depthOf(query.source, page), 0);
     const contentBytes = contentBytesOf(requests.length * collection.shards, places);
     await hold.reserve(
-      requests.reduce((sum, request) => sum + this.lists.bytesMax(collection, request, contentBytes, hold), 0),
+      firsts.reduce((sum, request) => sum + this.lists.bytesMax(collection, request, contentBytes, hold), 0) +
+        requests.reduce((sum, request) => sum + rerankBytesMax(request, hold), 0),
     );
     const sought = given.map((request) => soughtTerms(collection, request));
     const [ranked, totals] = await Promise.all([
@@ -170,8 +176,8 @@ export class ShardedSearchService implements SearchService {
       ),
       Promise.all(requests.map(async (request) => this.matchesOf(collection, request, call))),
     ]);
-    const lists = ranked.map(({ hits }, i) => ({
-      hits: enoughOf(hits, requests[i].page),
+    const lists = ranked.map((list, i) => ({
+      hits: enoughOf(list, requests[i].page),
       filter: requests[i].query.filter,
       texts: requests[i].output.texts,
       expand: requests[i].output.expand,
@@ -182,7 +188,7 @@ export class ShardedSearchService implements SearchService {
     for (const [i, one] of found.entries())
       results.push({
         ...(await this.completed(one, given[i], parts, { sought: sought[i], vector: vectors[i] }, `queries[${i}].`)),
-        ...groupsOf(ranked[i]),
+        ...listFactsOf(ranked[i]),
         ...(totals[i] !== undefined && { totalMatches: totals[i] }),
       });
     return { results, timing: this.timingFrom(times), cut };
@@ -256,7 +262,7 @@ export class ShardedSearchService implements SearchService {
       const timing = this.timingFrom(times);
       if (utf8Hits === undefined) {
         const parts = this.laterParts(collection, hold);
-        const answer = { ...this.found(request, hits, parts), ...groupsOf(list), totalCount, timing };
+        const answer = { ...this.found(request, list, parts), ...listFactsOf(list), totalCount, timing };
         const { order, expand, highlight } = request.output;
         const isWhole = order === undefined && expand === undefined && highlight === undefined;
         return isWhole ? answer : this.completed(answer, given, parts, { sought, vector });
@@ -277,6 +283,8 @@ export class ShardedSearchService implements SearchService {
     call: CallOptions,
   ): Ranked | Promise<Ranked> {
     const { groups: grouping, diversity } = request.page;
+    const reranking = request.rerank;
+    if (reranking !== undefined) return this.reranked.rank({ collection, request, reranking, vector, options, call });
     if (diversity !== undefined) return this.diverse.rank({ collection, request, vector, options, call }, diversity);
     if (grouping === undefined) return this.lists.rank(collection, request, vector, options, call);
     return this.groups
@@ -287,10 +295,10 @@ export class ShardedSearchService implements SearchService {
   /** Hits of a page, and how what was left out of them is read. */
   private found(
     { query: { filter }, page, output: { texts, expand } }: SearchRequest,
-    hits: Ranked['hits'],
+    list: Ranked,
     parts: LaterParts,
   ): FoundHits {
-    return foundHits({ hits: enoughOf(hits, page), filter, texts, expand }, parts);
+    return foundHits({ hits: enoughOf(list, page), filter, texts, expand }, parts);
   }
 
   /**
@@ -515,11 +523,13 @@ function queryCall(call: CallOptions, query: number): CallOptions {
   return call.profile === undefined ? call : { ...call, profile: call.profile.ofQuery(query) };
 }
 
-function groupsOf({ groups }: Ranked): Pick<FoundList, 'groups'> {
-  return groups === undefined ? {} : { groups };
+/** What is told of a list besides its hits. */
+function listFactsOf({ groups, rerank }: Ranked): Pick<FoundList, 'groups' | 'rerank'> {
+  return { ...(groups !== undefined && { groups }), ...(rerank !== undefined && { rerank }) };
 }
 
-/** The hits that score enough; groups were made, and diverse hits chosen, of such hits alone. */
-function enoughOf(hits: Ranked['hits'], page: Page): Ranked['hits'] {
-  return page.groups === undefined && page.diversity === undefined ? atLeast(hits, page) : hits;
+/** The hits that score enough; groups, diverse hits, and lists that were reranked, were made of such hits alone. */
+function enoughOf({ hits, rerank }: Ranked, page: Page): Ranked['hits'] {
+  const isWhole = page.groups === undefined && page.diversity === undefined && rerank === undefined;
+  return isWhole ? atLeast(hits, page) : hits;
 }

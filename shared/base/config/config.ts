@@ -2,6 +2,7 @@ import { QuiverError } from '../errors/quiver-error';
 import { isNetwork } from './network-list';
 import { EVERY_ORIGIN, originOf } from './origin-list';
 import { prefixIn } from './path-prefix';
+import { RERANK_MODELS_EXPECTED, rerankModelsIn } from './rerank-models';
 import { secretIn, withSecretFiles } from './secret-files';
 import { tokenSettings } from './token-settings';
 import { CLUSTER_SETTINGS, NODE_FALLBACKS, type SecretSetting, SETTINGS, type Setting } from './settings';
@@ -143,14 +144,13 @@ export function readConfig(environment: Environment, cores: number): Config {
     refuse(SETTINGS.backupLog, config.backupLog, 'BACKUP_TARGET to be set, too');
   if (config.backupSchedule !== '' && config.backupTarget === '')
     refuse(SETTINGS.backupSchedule, config.backupSchedule, 'BACKUP_TARGET to be set, too');
-  if (!REVISION.test(config.embeddingRevision))
-    refuse(
-      SETTINGS.embeddingRevision,
-      config.embeddingRevision,
-      'a commit, tag or branch of letters, digits, dots, dashes and underscores',
-    );
-  if (!SHA256.test(config.embeddingSha256))
-    refuse(SETTINGS.embeddingSha256, config.embeddingSha256, '64 hexadecimal digits in lower case');
+  for (const name of ['embeddingRevision', 'rerankRevision'] as const)
+    if (!REVISION.test(config[name]))
+      refuse(SETTINGS[name], config[name], 'a commit, tag or branch of letters, digits, dots, dashes and underscores');
+  for (const name of ['embeddingSha256', 'rerankSha256'] as const)
+    if (!SHA256.test(config[name])) refuse(SETTINGS[name], config[name], '64 hexadecimal digits in lower case');
+  if (rerankModelsIn(config.rerankModel) === null)
+    refuse(SETTINGS.rerankModel, config.rerankModel, RERANK_MODELS_EXPECTED);
   checkTogether(
     SETTINGS.apiTlsCertFile,
     [config.apiTlsCertFile, config.apiTlsKeyFile],

@@ -277,6 +277,26 @@ export const SETTINGS = {
     name: 'EMBEDDING_THREADS', kind: 'integer', fallback: 'cores', minimum: 1, maximum: 64,
     meaning: 'Threads that embed, each with a copy of the model',
   },
+  rerankModel: {
+    name: 'RERANK_MODEL', kind: 'text', fallback: '',
+    meaning: 'Models that rerank, separated by commas, the default first: a cross-encoder’s name or folder, `late-interaction:` and an embedding model, `NAME=tei:URL` or `NAME=cohere:URL`; `NAME=` gives any a name. Empty: none',
+  },
+  rerankThreads: {
+    name: 'RERANK_THREADS', kind: 'integer', fallback: 'cores', minimum: 1, maximum: 64,
+    meaning: 'Threads that rerank, each with a copy of the model; of a remote model, calls at once',
+  },
+  rerankRevision: {
+    name: 'RERANK_REVISION', kind: 'text', fallback: '',
+    meaning: 'As EMBEDDING_REVISION, of the first of RERANK_MODEL',
+  },
+  rerankSha256: {
+    name: 'RERANK_SHA256', kind: 'text', fallback: '',
+    meaning: 'As EMBEDDING_SHA256, of the first of RERANK_MODEL',
+  },
+  rerankApiKey: {
+    name: 'RERANK_API_KEY', kind: 'secret',
+    meaning: 'Sent to remote models of RERANK_MODEL',
+  },
   chunkSize: {
     name: 'CHUNK_SIZE', kind: 'integer', fallback: 500, minimum: 16, maximum: 1_000_000,
     meaning: 'Most characters of a document’s chunk; fewer where the model reads less',

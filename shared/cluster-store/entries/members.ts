@@ -112,6 +112,8 @@ export interface CoordinatorMember extends VersionFields {
   instance: string;
   pid: number;
   startedAt: string;
+  /** Names of its rerank models. Absent: it has none. */
+  rerankModels?: readonly string[];
 }
 
 /** A node that drains gives its shards away and gets no new ones. */

@@ -18,6 +18,7 @@ by both, and measures what was found: nDCG@10 and recall@100 as trec_eval has th
   --alpha A          weight of the vectors in hybrid search (0.5)
   --split NAME       judgements in qrels/NAME.tsv (test)
   --queries N        the first N queries only
+  --rerank MODEL     also vectors and both reranked by it, as RERANK_MODEL has it, --top N hits of them (50)
   --typos SEED       by keywords alone, without and with fuzzy: the queries, and each with one random edit of a word
   --url URL          a Quiver that runs already (rate limit off), with --api-key; --model is then the one it has
   --json FILE        everything measured, as JSON
@@ -45,6 +46,8 @@ export async function textBench(words) {
       split: { type: 'string', default: 'test' },
       queries: { type: 'string' },
       typos: { type: 'string' },
+      rerank: { type: 'string' },
+      top: { type: 'string', default: '50' },
       url: { type: 'string' },
       'api-key': { type: 'string' },
       json: { type: 'string' },
@@ -64,7 +67,11 @@ export async function textBench(words) {
   const target = await openQuiver({
     url: values.url,
     apiKey: values['api-key'],
-    environment: { ...embeddingSettings(), EMBEDDING_MODEL: model },
+    environment: {
+      ...modelSettings(),
+      EMBEDDING_MODEL: model,
+      ...(values.rerank === undefined ? {} : { RERANK_MODEL: values.rerank }),
+    },
   });
   try {
     await target.server?.start();
@@ -75,7 +82,7 @@ export async function textBench(words) {
     };
     const loading = await load(target, collection, task.documents);
     const modes = [];
-    for (const { name, queries = task.queries, ...options } of modesOf(task, alpha, values.typos))
+    for (const { name, queries = task.queries, ...options } of modesOf(task, alpha, values))
       modes.push({ name, ...(await evaluate(target, { ...task, queries }, options)) });
     const facts = {
       data: basename(resolve(values.data)),
@@ -96,13 +103,23 @@ export async function textBench(words) {
   }
 }
 
-/** What is measured: options of the searches, and queries where they are others than the task's. */
-function modesOf({ queries }, alpha, typos) {
+/**
+ * What is measured: options of the searches, and queries where they are others than the task's.
+ * @returns {{ name: string, [option: string]: any }[]}
+ */
+function modesOf({ queries }, alpha, { typos, rerank, top }) {
+  const reranked = { k: Number(top), rerank: { top_n: Number(top) } };
   if (typos === undefined)
     return [
       { name: 'keyword', alpha: 0 },
       { name: 'vector', alpha: 1 },
       { name: 'hybrid', alpha },
+      ...(rerank === undefined
+        ? []
+        : [
+            { name: `vector, ${top} reranked`, alpha: 1, ...reranked },
+            { name: `hybrid, ${top} reranked`, alpha, ...reranked },
+          ]),
     ];
   const random = seededRandom(Number(typos));
   const wrong = queries.map((query) => ({ ...query, text: withTypo(query.text, random) }));
@@ -115,8 +132,8 @@ function modesOf({ queries }, alpha, typos) {
 }
 
 /** What the caller's environment says of models: where they are kept, whether they may be fetched. */
-function embeddingSettings() {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith('EMBEDDING_')));
+function modelSettings() {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => /^(?:EMBEDDING|RERANK)_/.test(name)));
 }
 
 function dimOf(model) {
@@ -147,8 +164,8 @@ async function evaluate(target, { queries, judgements }, options) {
   const ask = (text) =>
     dataOf(target, `${target.collectionPath}/hybrid_search`, {
       query_text: text,
-      ...options,
       k: RECALL_DEPTH + 1,
+      ...options,
       include_timing: true,
     });
   for (const { text } of queries.slice(0, WARM_UP_QUERIES)) await ask(text);

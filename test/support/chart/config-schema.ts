@@ -37,6 +37,7 @@ const OF_EXTRA_ENV = [
   'BACKUP_S3_SESSION_TOKEN',
   'BACKUP_SECRET',
   'BACKUP_SECRET_OTHER',
+  'RERANK_API_KEY',
 ];
 
 /** The settings that `config` of the chart's values may hold. */

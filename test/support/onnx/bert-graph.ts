@@ -14,13 +14,20 @@ export interface BertShape {
   intermediate: number;
 }
 
+interface GraphOptions {
+  quantized: boolean;
+  random: () => number;
+  labels?: number | undefined;
+}
+
 /**
  * The graph of a BERT encoder (Devlin et al., 2019) with random weights: inputs input_ids, attention_mask and
- * token_type_ids, each int64 [batch, sequence]; output last_hidden_state, float [batch, sequence, hidden].
+ * token_type_ids, each int64 [batch, sequence]; output last_hidden_state, float [batch, sequence, hidden], or with
+ * `labels` that of a cross-encoder: logits, float [batch, labels], made of the first token.
  * `quantized` makes every product with a weight one of integers, its left side quantized at run time over the whole
  * tensor (DynamicQuantizeLinear), as quantized models on the hub are. `random` gives numbers in [0, 1).
  */
-export function bertModel(shape: BertShape, options: { quantized: boolean; random: () => number }): Uint8Array {
+export function bertModel(shape: BertShape, options: GraphOptions): Uint8Array {
   return new BertGraph(shape, options).model();
 }
 
@@ -29,7 +36,7 @@ class BertGraph {
 
   constructor(
     private readonly shape: BertShape,
-    private readonly options: { quantized: boolean; random: () => number },
+    private readonly options: GraphOptions,
   ) {}
 
   model(): Uint8Array {
@@ -40,7 +47,9 @@ class BertGraph {
     let states = this.embeddings(ids, types);
     const bias = this.attentionBias(mask);
     for (let layer = 0; layer < shape.layers; layer++) states = this.layer(states, bias);
-    graph.output('last_hidden_state', states, 'float', ['batch', 'sequence', shape.hidden]);
+    const { labels } = this.options;
+    if (labels === undefined) graph.output('last_hidden_state', states, 'float', ['batch', 'sequence', shape.hidden]);
+    else graph.output('logits', this.logits(states, labels), 'float', ['batch', labels]);
     return graph.model();
   }
 
@@ -81,6 +90,11 @@ class BertGraph {
     const attended = this.normalised(this.sum(states, this.linear(joined, hidden, hidden)));
     const inner = graph.apply('Gelu', [this.linear(attended, hidden, intermediate)]);
     return this.normalised(this.sum(attended, this.linear(inner, intermediate, hidden)));
+  }
+
+  private logits(states: string, labels: number): string {
+    const first = this.graph.apply('Gather', [states, this.graph.integers([], [0])], { axis: 1 });
+    return this.linear(first, this.shape.hidden, labels);
   }
 
   private linear(value: string, from: number, to: number): string {

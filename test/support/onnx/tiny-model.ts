@@ -22,6 +22,8 @@ export const TINY_SHAPE: BertShape = {
 
 export interface TinyModelOptions {
   shape?: Partial<BertShape>;
+  /** A cross-encoder's graph, with so many logits for a pair. */
+  labels?: number;
   /** Another seed is another model. */
   seed?: number;
   /** The files under onnx/ to write; `model` is fp32, `model_quantized` int8 with run-time quantization. */
@@ -39,7 +41,10 @@ export function writeTinyModel(folder: string, options: TinyModelOptions = {}): 
   mkdirSync(join(folder, 'onnx'), { recursive: true });
   for (const file of options.files ?? ['model']) {
     const random = seededRandom(options.seed ?? 1);
-    writeFileSync(join(folder, 'onnx', `${file}.onnx`), bertModel(shape, { quantized: file !== 'model', random }));
+    writeFileSync(
+      join(folder, 'onnx', `${file}.onnx`),
+      bertModel(shape, { quantized: file !== 'model', random, labels: options.labels }),
+    );
   }
   const files: Record<string, unknown> = {
     'config.json': {

@@ -12,6 +12,7 @@ import type { RunningService } from '../../../coordinator/service-factory';
 import { sharedClock } from '../../../shared/base/time/shared-clock';
 import { EmbeddedOperations } from '../../../embedded/embedded-operations';
 import { type Config, readConfig } from '../../../shared/base/config/config';
+import { rerankNamesIn } from '../../../shared/base/config/rerank-models';
 import { StepHistogram } from '../../../shared/base/metrics/step-histogram';
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { systemClock } from '../../../shared/base/time/clock';
@@ -50,7 +51,7 @@ export async function plainParts(environment: Record<string, string>): Promise<P
   );
   const adminKey = 'admin-secret';
   const clock = systemClock;
-  const { service, store, shards, embedding } = await plainService({ environment });
+  const { service, store, shards, embedding, closeModels } = await plainService({ environment });
   const { keys } = await StoreKeysService.open({ store, clock, apiKey: adminKey });
   const usage = new StoreKeyUsage({ store, clock, coordinatorId: 'plain', keys, onFlushError: () => undefined });
   const resharder = await service.driveReshards(ONLY_DRIVER, 0);
@@ -64,6 +65,7 @@ export async function plainParts(environment: Record<string, string>): Promise<P
     reshards: () => service.reshards(),
     newShards: () => service.readNewShards(),
     embedding: () => embedding.status(),
+    rerankModels: rerankNamesIn(config.rerankModel),
   });
   const durations = new StepHistogram<string>({
     name: 'durations',
@@ -118,6 +120,7 @@ export async function plainParts(environment: Record<string, string>): Promise<P
       await usage.close();
       keys.close();
       service.close();
+      await closeModels();
     },
   };
 }

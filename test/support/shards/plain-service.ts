@@ -17,7 +17,11 @@ import { createService, type RunningService } from '../../../coordinator/service
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { KeyValueClusterStore } from '../../../embedded/cluster-store/key-value-cluster-store';
 import type { OpenTarget } from '../../../shared/backup-store/backup-target';
+import { rerankLoader } from '../../../coordinator/models/rerank/rerank-loader';
+import type { RerankProvider } from '../../../coordinator/models/rerank/reranker';
+import { Rerankers } from '../../../coordinator/models/rerank/rerankers';
 import { readConfig } from '../../../shared/base/config/config';
+import { rerankModelsIn } from '../../../shared/base/config/rerank-models';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { MemoryKeyValueStore } from '../models/memory-key-value-store';
 import { type Logger, silentLogger } from '../../../shared/base/logs/logger';
@@ -83,6 +87,8 @@ export interface PlainService {
   shards: PlainShardClient;
   store: ClusterStore;
   embedding: PlainEmbedding;
+  /** Ends the workers of the rerank models that the environment names. */
+  closeModels: () => Promise<void>;
 }
 
 /** A whole service over shards by brute force and a cluster store in memory; every part can be shared or replaced. */
@@ -92,6 +98,8 @@ export async function plainService(
     shards?: PlainShardClient;
     shardClient?: ShardClient;
     embedding?: PlainEmbedding;
+    /** Default: those of RERANK_MODEL in the environment. */
+    reranker?: RerankProvider;
     clock?: Clock;
     environment?: Record<string, string>;
     instanceId?: string;
@@ -108,10 +116,12 @@ export async function plainService(
   const shards = options.shards ?? new PlainShardClient({ clock, dated: true });
   const embedding = options.embedding ?? new PlainEmbedding();
   const config = readConfig({ EMBEDDING_MODEL: 'builtin', ...options.environment }, 1);
+  const ownReranker = options.reranker === undefined ? rerankersOf(options.environment) : null;
   const service = createService({
     clusterStore: store,
     shardClient: options.shardClient ?? shards,
     embedding,
+    reranker: options.reranker ?? ownReranker!,
     clock,
     config,
     searchOf: variantSearch(config),
@@ -123,7 +133,33 @@ export async function plainService(
     projectionWorker: join(__dirname, '../threads/projection-worker.js'),
   });
   await service.recover({ onOpened: async () => options.onOpened?.(service) });
-  return { service, shards, store, embedding };
+  return { service, shards, store, embedding, closeModels: async () => ownReranker?.close() };
+}
+
+/** The rerank models of a configuration, one thread for each, from folders. */
+export function rerankersOf(environment: Record<string, string> = {}): Rerankers {
+  const models = rerankModelsIn(readConfig(environment, 1).rerankModel) ?? [];
+  const load = rerankLoader({
+    models,
+    apiKey: '',
+    dtype: 'auto',
+    cacheDir: '',
+    isOffline: true,
+    hub: 'http://127.0.0.1:9',
+    threads: 1,
+    timeoutMs: 30_000,
+    clock: systemClock,
+    log: silentLogger,
+    workerFile: join(__dirname, '../threads/embedding-worker.js'),
+  });
+  return new Rerankers({
+    names: models.map(({ name }) => name),
+    load,
+    elsewhere: () => [],
+    patienceMs: 30_000,
+    clock: systemClock,
+    log: silentLogger,
+  });
 }
 
 /** A collection as tests want it: everything that a test is not about has a default. */

@@ -121,6 +121,7 @@ async function start(outage: BriefOutage, given: Partial<Interruption> = {}): Pr
         reshards: () => service.reshards(),
         newShards: () => service.readNewShards(),
         embedding: () => embedding.status(),
+        rerankModels: [],
       }),
     reached,
     recover: async (service) => {

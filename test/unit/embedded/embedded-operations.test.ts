@@ -32,6 +32,7 @@ function operationsOf(): { clock: ManualClock; operations: EmbeddedOperations } 
     ],
     reshards: async () => [],
     embedding: () => ({ configured: 'a', active: 'builtin', fallbackReason: 'no network', dim: null }),
+    rerankModels: [],
   });
   return { clock, operations };
 }
@@ -44,6 +45,7 @@ describe('the embedded form as a cluster of one', () => {
       totalVectors: 7,
       totalCollections: 2,
       uptimeSeconds: 90.5,
+      rerankModels: [],
       collections: [
         { name: 'books', vectorCount: 5, dim: 3, unavailableShards: [] },
         { name: 'films', vectorCount: 2, dim: 8, unavailableShards: [] },

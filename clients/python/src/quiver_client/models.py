@@ -101,6 +101,9 @@ __all__ = [
     "RecallReport",
     "RecommendAnswer",
     "RerankAnswer",
+    "RerankStatus",
+    "Reranked",
+    "RerankedTexts",
     "Reshard",
     "RestorableCollection",
     "RestorableShard",
@@ -110,6 +113,7 @@ __all__ = [
     "Sample",
     "SampleItem",
     "SampleVectors",
+    "ScoredText",
     "ScrollPage",
     "SearchAnswer",
     "SearchProfile",
@@ -219,7 +223,7 @@ class SearchProfile:
 
     request_id: str
     total_ms: float
-    """Since the request came, without writing the answer: the sum of the eight below."""
+    """Since the request came, without writing the answer: the sum of the nine below."""
     wait_ms: float
     """For the key, the limits and the bytes of the body."""
     parse_ms: float
@@ -238,6 +242,8 @@ class SearchProfile:
     shards: list[ShardProfile]
     trace_id: str | None = None
     """Of the trace that it belongs to, if there is one."""
+    rerank_ms: float | None = None
+    """To have a model read hits."""
 
 
 @dataclass(frozen=True)
@@ -553,9 +559,11 @@ class Hit:
     """Present if highlight is given. spans are the words: first code unit, and first behind, in UTF-16 of the whole
     text of the field as it is stored, not of the fragment; so is start."""
     first_rank: int | None = None
-    """Place among the candidates of diversity."""
+    """The same of its rank, from 1; with explain and diversity, the place among its candidates."""
     diversity_score: float | None = None
     """By which it was chosen for its place."""
+    first_score: float | None = None
+    """Present if rerank is given and the model has read it: its score before."""
 
 
 @dataclass(frozen=True)
@@ -587,6 +595,7 @@ class SearchAnswer(Table[Hit]):
     """With order_by: it ordered the hits of the page."""
     groups: list[HitGroup] | None = None
     """Present, and then instead of results, if group_by is given; best first."""
+    rerank: Reranked | None = None
 
 
 @dataclass(frozen=True)
@@ -602,6 +611,8 @@ class BulkSearchAnswer:
     """With order_by: it ordered the hits of the page."""
     groups: list[list[HitGroup] | None] | None = None
     """For each query its groups, None where it has no group_by; present if one has. Its results are empty."""
+    rerank: list[Reranked | None] | None = None
+    """For each query what was reranked, None where it has no rerank; present if one has."""
 
 
 @dataclass(frozen=True)
@@ -626,9 +637,11 @@ class HybridHit:
     vector_part: float | None = None
     keyword_part: float | None = None
     first_rank: int | None = None
-    """Place among the candidates of diversity."""
+    """The same of its rank, from 1; with explain and diversity, the place among its candidates."""
     diversity_score: float | None = None
     """By which it was chosen for its place."""
+    first_score: float | None = None
+    """Present if rerank is given and the model has read it: its score before."""
 
 
 @dataclass(frozen=True)
@@ -656,6 +669,7 @@ class HybridAnswer(Table[HybridHit]):
     """With order_by: it ordered the hits of the page."""
     groups: list[HybridGroup] | None = None
     """Present, and then instead of results, if group_by is given; best first."""
+    rerank: Reranked | None = None
 
 
 @dataclass(frozen=True)
@@ -688,6 +702,7 @@ class RecommendAnswer(Table[Hit]):
     """With order_by: it ordered the hits of the page."""
     groups: list[HitGroup] | None = None
     """Present, and then instead of results, if group_by is given; best first."""
+    rerank: Reranked | None = None
 
 
 @dataclass(frozen=True)
@@ -712,9 +727,11 @@ class QueryHit:
     vector_part: float | None = None
     keyword_part: float | None = None
     first_rank: int | None = None
-    """Place among the candidates of diversity."""
+    """The same of its rank, from 1; with explain and diversity, the place among its candidates."""
     diversity_score: float | None = None
     """By which it was chosen for its place."""
+    first_score: float | None = None
+    """Present if rerank is given and the model has read it: its score before."""
 
 
 @dataclass(frozen=True)
@@ -744,6 +761,39 @@ class QueryAnswer(Table[QueryHit]):
     """With order_by: it ordered the hits of the page."""
     groups: list[QueryGroup] | None = None
     """Present, and then instead of results, if group_by is given; best first."""
+    rerank: Reranked | None = None
+
+
+@dataclass(frozen=True)
+class Reranked:
+    """What a model has read of the results of a search."""
+
+    model: str
+    scored: int
+    """Results that the model has read."""
+    of: int
+    """Results that there were, at most top_n."""
+    truncated: bool
+    """Whether budget_ms was not enough for all that have a text."""
+
+
+@dataclass(frozen=True)
+class ScoredText:
+    """The place of a text among those that were given, and its score."""
+
+    index: int
+    """The place of the text among documents, from 0."""
+    score: float
+    """0 to 1, higher is better."""
+
+
+@dataclass(frozen=True)
+class RerankedTexts(Table[ScoredText]):
+    """Texts by how well they answer a query, best first."""
+
+    model: str
+    results: list[ScoredText]
+    """Best first; equal scores by index."""
 
 
 @dataclass(frozen=True)
@@ -1429,6 +1479,13 @@ class EmbeddingState:
 
 
 @dataclass(frozen=True)
+class RerankStatus:
+    """The rerank models that searches may name, the default first."""
+
+    models: list[str]
+
+
+@dataclass(frozen=True)
 class Health:
     """Whether the service is well, and what it holds."""
 
@@ -1442,6 +1499,8 @@ class Health:
     embedding: EmbeddingState | None = None
     unavailable: list[UnavailableShard] = field(default_factory=list)
     """Shards that did not answer within some seconds, and why, for people."""
+    rerank: RerankStatus | None = None
+    """Those that searches may name, the default first."""
 
 
 @dataclass(frozen=True)

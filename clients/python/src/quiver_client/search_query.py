@@ -55,5 +55,7 @@ class BulkSearchQuery:
     """Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}."""
     explain: bool | None = None
     """Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score."""
+    rerank: Mapping[str, Any] | None = None
+    """A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it."""
     min_score: float | None = None
     """Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number."""

@@ -157,6 +157,10 @@ export interface SearchResult {
   metadata: Metadata;
   /** Present if include_text is true; "" where the item has none. */
   text?: string;
+  /** Present if rerank is given and the model has read it: its score before. */
+  first_score?: number;
+  /** The same of its rank, from 1; with explain and diversity, the place among its candidates. */
+  first_rank?: number;
   /** Present if highlight is given. spans are the words: first code unit, and first behind, in UTF-16 of the whole text of the field as it is stored, not of the fragment; so is start. */
   highlights?: Array<{
     field: string;
@@ -174,10 +178,19 @@ export interface SearchResult {
     from_chunk: number;
     to_chunk: number;
   } | null;
-  /** Place among the candidates of diversity. */
-  first_rank?: number;
   /** By which it was chosen for its place. */
   diversity_score?: number;
+}
+
+/** Present if rerank is given. */
+export interface Reranked {
+  model: string;
+  /** Results that the model has read. */
+  scored: number;
+  /** Results that there were, at most top_n. */
+  of: number;
+  /** Whether budget_ms was not enough for all that have a text. */
+  truncated: boolean;
 }
 
 /** Milliseconds; present when include_timing is true. */
@@ -192,7 +205,7 @@ export interface SearchProfile {
   request_id: string;
   /** Of the trace that it belongs to, if there is one. */
   trace_id: string | null;
-  /** Since the request came, without writing the answer: the sum of the eight below. */
+  /** Since the request came, without writing the answer: the sum of the nine below. */
   total_ms: number;
   /** For the key, the limits and the bytes of the body. */
   wait_ms: number;
@@ -208,6 +221,8 @@ export interface SearchProfile {
   shards_ms: number;
   /** To join their answers. */
   merge_ms: number;
+  /** To have a model read hits. */
+  rerank_ms: number;
   other_ms: number;
   shards: ShardProfile[];
 }
@@ -267,6 +282,10 @@ export interface HybridResult {
   metadata: Metadata;
   /** Present if include_text is true; "" where the item has none. */
   text?: string;
+  /** Present if rerank is given and the model has read it: its score before. */
+  first_score?: number;
+  /** The same of its rank, from 1; with explain and diversity, the place among its candidates. */
+  first_rank?: number;
   /** Present if highlight is given. spans are the words: first code unit, and first behind, in UTF-16 of the whole text of the field as it is stored, not of the fragment; so is start. */
   highlights?: Array<{
     field: string;
@@ -284,8 +303,6 @@ export interface HybridResult {
     from_chunk: number;
     to_chunk: number;
   } | null;
-  /** Place among the candidates of diversity. */
-  first_rank?: number;
   /** By which it was chosen for its place. */
   diversity_score?: number;
   vector_rank?: number | null;
@@ -302,6 +319,10 @@ export interface QueryResult {
   score: number;
   metadata: Metadata;
   external_id: string;
+  /** Present if rerank is given and the model has read it: its score before. */
+  first_score?: number;
+  /** The same of its rank, from 1; with explain and diversity, the place among its candidates. */
+  first_rank?: number;
   /** Present if highlight is given. spans are the words: first code unit, and first behind, in UTF-16 of the whole text of the field as it is stored, not of the fragment; so is start. */
   highlights?: Array<{
     field: string;
@@ -319,8 +340,6 @@ export interface QueryResult {
     from_chunk: number;
     to_chunk: number;
   } | null;
-  /** Place among the candidates of diversity. */
-  first_rank?: number;
   /** By which it was chosen for its place. */
   diversity_score?: number;
   vector_rank?: number | null;
@@ -1522,6 +1541,19 @@ export interface Operations {
       };
       /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
       explain?: boolean;
+      /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it. */
+      rerank?: {
+        /** One of RERANK_MODEL; left out: the first. */
+        model?: string;
+        /** How many results the model reads; k + offset is at most that. Default: 50, or k + offset if that is more. */
+        top_n?: number;
+        /** Results that the model scores less, or not at all, are left out. */
+        min_score?: number;
+        /** What is not read after so many milliseconds keeps its place behind what is. */
+        budget_ms?: number;
+        /** What it reads: "text", the item’s text (default), or a path of the metadata, a text or a list of texts. Default: "text". */
+        text?: string;
+      };
       /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
       min_score?: number;
       /** Default: false. */
@@ -1546,6 +1578,7 @@ export interface Operations {
       within?: 'hits';
       /** Items that pass the filters; present if total is true. */
       total_matches?: number;
+      rerank?: Reranked;
       timing_ms?: SearchTiming;
       profile?: SearchProfile;
     };
@@ -1650,6 +1683,19 @@ export interface Operations {
         };
         /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
         explain?: boolean;
+        /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it. */
+        rerank?: {
+          /** One of RERANK_MODEL; left out: the first. */
+          model?: string;
+          /** How many results the model reads; k + offset is at most that. Default: 50, or k + offset if that is more. */
+          top_n?: number;
+          /** Results that the model scores less, or not at all, are left out. */
+          min_score?: number;
+          /** What is not read after so many milliseconds keeps its place behind what is. */
+          budget_ms?: number;
+          /** What it reads: "text", the item’s text (default), or a path of the metadata, a text or a list of texts. Default: "text". */
+          text?: string;
+        };
         /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
         min_score?: number;
       }>;
@@ -1670,6 +1716,8 @@ export interface Operations {
       }> | null>;
       /** For each query how many items pass its filters, null where its total is not true; present if one is. */
       total_matches?: Array<number | null>;
+      /** For each query what was reranked, null where it has no rerank; present if one has. */
+      rerank?: Array<Reranked | null>;
       timing_ms?: SearchTiming;
       profile?: SearchProfile;
     };
@@ -1780,6 +1828,19 @@ export interface Operations {
       };
       /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
       explain?: boolean;
+      /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it. */
+      rerank?: {
+        /** One of RERANK_MODEL; left out: the first. */
+        model?: string;
+        /** How many results the model reads; k + offset is at most that. Default: 50, or k + offset if that is more. */
+        top_n?: number;
+        /** Results that the model scores less, or not at all, are left out. */
+        min_score?: number;
+        /** What is not read after so many milliseconds keeps its place behind what is. */
+        budget_ms?: number;
+        /** What it reads: "text", the item’s text (default), or a path of the metadata, a text or a list of texts. Default: "text". */
+        text?: string;
+      };
       /** Results whose fused score is less are left out; the best that there can be is 1 / 61, or 1 with score_scale "unit". */
       min_score?: number;
       /** Default: false. */
@@ -1800,6 +1861,7 @@ export interface Operations {
       within?: 'hits';
       /** Items that pass the filters; present if total is true. */
       total_matches?: number;
+      rerank?: Reranked;
       timing_ms?: SearchTiming;
       profile?: SearchProfile;
     };
@@ -1953,6 +2015,19 @@ export interface Operations {
       };
       /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
       explain?: boolean;
+      /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it. */
+      rerank?: {
+        /** One of RERANK_MODEL; left out: the first. */
+        model?: string;
+        /** How many results the model reads; k + offset is at most that. Default: 50, or k + offset if that is more. */
+        top_n?: number;
+        /** Results that the model scores less, or not at all, are left out. */
+        min_score?: number;
+        /** What is not read after so many milliseconds keeps its place behind what is. */
+        budget_ms?: number;
+        /** What it reads: "text", the item’s text (default), or a path of the metadata, a text or a list of texts. Default: "text". */
+        text?: string;
+      };
       /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
       min_score?: number;
       /** Default: false. */
@@ -1977,6 +2052,7 @@ export interface Operations {
       within?: 'hits';
       /** Items that pass the filters; present if total is true. */
       total_matches?: number;
+      rerank?: Reranked;
       timing_ms?: SearchTiming;
       profile?: SearchProfile;
     };
@@ -2124,6 +2200,19 @@ export interface Operations {
       };
       /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
       explain?: boolean;
+      /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it. */
+      rerank?: {
+        /** One of RERANK_MODEL; left out: the first. */
+        model?: string;
+        /** How many results the model reads; k + offset is at most that. Default: 50, or k + offset if that is more. */
+        top_n?: number;
+        /** Results that the model scores less, or not at all, are left out. */
+        min_score?: number;
+        /** What is not read after so many milliseconds keeps its place behind what is. */
+        budget_ms?: number;
+        /** What it reads: "text", the item’s text (default), or a path of the metadata, a text or a list of texts. Default: "text". */
+        text?: string;
+      };
       /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
       min_score?: number;
       /** Default: false. */
@@ -2146,8 +2235,38 @@ export interface Operations {
       within?: 'hits';
       /** Items that pass the filters; present if total is true. */
       total_matches?: number;
+      rerank?: Reranked;
       timing_ms?: SearchTiming;
       profile?: SearchProfile;
+    };
+  };
+  /**
+   * Score texts for a query by a model: POST /v1/rerank
+   *
+   * A model reads the query together with each text. A score depends on nothing but these two. 400 where there is no such model; the message names those that there are.
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 403, 422, 429, 500.
+   */
+  post_rerank: {
+    body: {
+      /** One of RERANK_MODEL; left out: the first. */
+      model?: string;
+      query: string;
+      documents: string[];
+      /** How many of them the answer has, the best. Default: all. */
+      top_n?: number;
+    };
+    answer: {
+      model: string;
+      /** Best first; equal scores by index. */
+      results: Array<{
+        /** The place of the text among documents, from 0. */
+        index: number;
+        /** 0 to 1, higher is better. */
+        score: number;
+      }>;
     };
   };
   /**
@@ -3058,6 +3177,10 @@ export interface Operations {
         fallback_reason: string | null;
         /** Dimension of the model in use; null when it fits any. */
         dim: number | null;
+      };
+      /** Those that searches may name, the default first. */
+      rerank: {
+        models: string[];
       };
     };
   };

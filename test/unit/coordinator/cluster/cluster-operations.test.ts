@@ -93,6 +93,7 @@ async function controllerOf(
     clock,
     collections: async () => [],
     embedding: () => ({ configured: '', active: '', fallbackReason: null, dim: null }),
+    rerankModels: [],
   });
   const operations = new ClusterOperations({
     store,

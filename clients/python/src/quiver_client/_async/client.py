@@ -15,7 +15,7 @@ from .._version import __version__
 from ..bodies import given
 from ..credentials import credential, shown_address
 from ..errors import ConflictError, NotFoundError
-from ..models import Activity, Caller, CollectionInfo, Demo, DistanceMetric, Health, KeywordField, ServiceInfo, SignedIn
+from ..models import Activity, Caller, CollectionInfo, Demo, DistanceMetric, Health, KeywordField, RerankedTexts, ServiceInfo, SignedIn
 from ..notices import Notices, WarningMode
 from ..retries import RetryPolicy
 from ..tables import Rows
@@ -283,6 +283,13 @@ class AsyncQuiverClient:
     async def health(self) -> Health:
         """Whether the service is well, and what it holds."""
         return await self._transport.call(operations.HEALTH, Health)
+
+    async def rerank(
+        self, query: str, documents: Sequence[str], *, model: str | None = None, top_n: int | None = None
+    ) -> RerankedTexts:
+        """Texts by how well they answer a query, as a model of the service reads them: the best ``top_n``, default all."""
+        body = given(query=query, documents=list(documents), model=model, top_n=top_n)
+        return await self._transport.call(operations.RERANK_TEXTS, RerankedTexts, body=body)
 
     async def me(self) -> Caller:
         """Which key this client sends, and what it may do."""

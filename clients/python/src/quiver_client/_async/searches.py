@@ -72,6 +72,7 @@ class AsyncSearches:
         group_missing: str | None = None,
         diversity: Mapping[str, Any] | None = None,
         explain: bool = False,
+        rerank: Mapping[str, Any] | None = None,
         min_score: float | None = None,
         include_timing: bool = False,
         profile: bool = False,
@@ -94,6 +95,7 @@ class AsyncSearches:
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
         - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
+        - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
         body = given(
@@ -118,6 +120,7 @@ class AsyncSearches:
             group_missing=group_missing,
             diversity=diversity,
             explain=explain or None,
+            rerank=rerank,
             min_score=min_score,
             include_timing=include_timing or None,
         )
@@ -159,6 +162,7 @@ class AsyncSearches:
         group_missing: str | None = None,
         diversity: Mapping[str, Any] | None = None,
         explain: bool = False,
+        rerank: Mapping[str, Any] | None = None,
         min_score: float | None = None,
         include_timing: bool = False,
         profile: bool = False,
@@ -188,6 +192,7 @@ class AsyncSearches:
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
         - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
+        - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.
         - ``min_score``: Results whose fused score is less are left out; the best that there can be is 1 / 61, or 1 with score_scale 'unit'.
         """
         body = given(
@@ -218,6 +223,7 @@ class AsyncSearches:
             group_missing=group_missing,
             diversity=diversity,
             explain=explain or None,
+            rerank=rerank,
             min_score=min_score,
             include_timing=include_timing or None,
         )
@@ -296,6 +302,7 @@ class AsyncSearches:
         group_missing: str | None = None,
         diversity: Mapping[str, Any] | None = None,
         explain: bool = False,
+        rerank: Mapping[str, Any] | None = None,
         min_score: float | None = None,
         include_timing: bool = False,
         profile: bool = False,
@@ -318,6 +325,7 @@ class AsyncSearches:
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
         - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
+        - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
         body = given(
@@ -340,6 +348,7 @@ class AsyncSearches:
             group_missing=group_missing,
             diversity=diversity,
             explain=explain or None,
+            rerank=rerank,
             min_score=min_score,
             include_timing=include_timing or None,
         )
@@ -380,6 +389,7 @@ class AsyncSearches:
         group_missing: str | None = None,
         diversity: Mapping[str, Any] | None = None,
         explain: bool = False,
+        rerank: Mapping[str, Any] | None = None,
         min_score: float | None = None,
         include_timing: bool = False,
         profile: bool = False,
@@ -407,6 +417,7 @@ class AsyncSearches:
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
         - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
+        - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
         body = given(
@@ -437,6 +448,7 @@ class AsyncSearches:
             group_missing=group_missing,
             diversity=diversity,
             explain=explain or None,
+            rerank=rerank,
             min_score=min_score,
             include_timing=include_timing or None,
         )
@@ -471,6 +483,7 @@ class AsyncSearches:
         group_missing: str | None = None,
         diversity: Mapping[str, Any] | None = None,
         explain: bool = False,
+        rerank: Mapping[str, Any] | None = None,
         min_score: float | None = None,
         profile: Literal[False] = False,
     ) -> list[Rows[Hit]]: ...
@@ -499,6 +512,7 @@ class AsyncSearches:
         group_missing: str | None = None,
         diversity: Mapping[str, Any] | None = None,
         explain: bool = False,
+        rerank: Mapping[str, Any] | None = None,
         min_score: float | None = None,
         profile: Literal[True],
     ) -> ProfiledBulkSearch: ...
@@ -526,6 +540,7 @@ class AsyncSearches:
         group_missing: str | None = None,
         diversity: Mapping[str, Any] | None = None,
         explain: bool = False,
+        rerank: Mapping[str, Any] | None = None,
         min_score: float | None = None,
         profile: bool = False,
     ) -> list[Rows[Hit]] | ProfiledBulkSearch:
@@ -550,6 +565,7 @@ class AsyncSearches:
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
         - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
+        - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
         shared = given(
@@ -572,6 +588,7 @@ class AsyncSearches:
             group_missing=group_missing,
             diversity=diversity,
             explain=explain or None,
+            rerank=rerank,
             min_score=min_score,
         )
         asked = [query_body(query, i, shared) for i, query in enumerate(listed_queries(queries))]

@@ -73,6 +73,7 @@ class Searches:
         group_missing: str | None = None,
         diversity: Mapping[str, Any] | None = None,
         explain: bool = False,
+        rerank: Mapping[str, Any] | None = None,
         min_score: float | None = None,
         include_timing: bool = False,
         profile: bool = False,
@@ -95,6 +96,7 @@ class Searches:
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
         - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
+        - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
         body = given(
@@ -119,6 +121,7 @@ class Searches:
             group_missing=group_missing,
             diversity=diversity,
             explain=explain or None,
+            rerank=rerank,
             min_score=min_score,
             include_timing=include_timing or None,
         )
@@ -160,6 +163,7 @@ class Searches:
         group_missing: str | None = None,
         diversity: Mapping[str, Any] | None = None,
         explain: bool = False,
+        rerank: Mapping[str, Any] | None = None,
         min_score: float | None = None,
         include_timing: bool = False,
         profile: bool = False,
@@ -189,6 +193,7 @@ class Searches:
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
         - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
+        - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.
         - ``min_score``: Results whose fused score is less are left out; the best that there can be is 1 / 61, or 1 with score_scale 'unit'.
         """
         body = given(
@@ -219,6 +224,7 @@ class Searches:
             group_missing=group_missing,
             diversity=diversity,
             explain=explain or None,
+            rerank=rerank,
             min_score=min_score,
             include_timing=include_timing or None,
         )
@@ -297,6 +303,7 @@ class Searches:
         group_missing: str | None = None,
         diversity: Mapping[str, Any] | None = None,
         explain: bool = False,
+        rerank: Mapping[str, Any] | None = None,
         min_score: float | None = None,
         include_timing: bool = False,
         profile: bool = False,
@@ -319,6 +326,7 @@ class Searches:
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
         - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
+        - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
         body = given(
@@ -341,6 +349,7 @@ class Searches:
             group_missing=group_missing,
             diversity=diversity,
             explain=explain or None,
+            rerank=rerank,
             min_score=min_score,
             include_timing=include_timing or None,
         )
@@ -381,6 +390,7 @@ class Searches:
         group_missing: str | None = None,
         diversity: Mapping[str, Any] | None = None,
         explain: bool = False,
+        rerank: Mapping[str, Any] | None = None,
         min_score: float | None = None,
         include_timing: bool = False,
         profile: bool = False,
@@ -408,6 +418,7 @@ class Searches:
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
         - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
+        - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
         body = given(
@@ -438,6 +449,7 @@ class Searches:
             group_missing=group_missing,
             diversity=diversity,
             explain=explain or None,
+            rerank=rerank,
             min_score=min_score,
             include_timing=include_timing or None,
         )
@@ -472,6 +484,7 @@ class Searches:
         group_missing: str | None = None,
         diversity: Mapping[str, Any] | None = None,
         explain: bool = False,
+        rerank: Mapping[str, Any] | None = None,
         min_score: float | None = None,
         profile: Literal[False] = False,
     ) -> list[Rows[Hit]]: ...
@@ -500,6 +513,7 @@ class Searches:
         group_missing: str | None = None,
         diversity: Mapping[str, Any] | None = None,
         explain: bool = False,
+        rerank: Mapping[str, Any] | None = None,
         min_score: float | None = None,
         profile: Literal[True],
     ) -> ProfiledBulkSearch: ...
@@ -527,6 +541,7 @@ class Searches:
         group_missing: str | None = None,
         diversity: Mapping[str, Any] | None = None,
         explain: bool = False,
+        rerank: Mapping[str, Any] | None = None,
         min_score: float | None = None,
         profile: bool = False,
     ) -> list[Rows[Hit]] | ProfiledBulkSearch:
@@ -551,6 +566,7 @@ class Searches:
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
         - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
+        - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
         shared = given(
@@ -573,6 +589,7 @@ class Searches:
             group_missing=group_missing,
             diversity=diversity,
             explain=explain or None,
+            rerank=rerank,
             min_score=min_score,
         )
         asked = [query_body(query, i, shared) for i, query in enumerate(listed_queries(queries))]

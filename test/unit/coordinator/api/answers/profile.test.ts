@@ -28,7 +28,8 @@ describe('a profile', () => {
     notes.step('route', 1010, 1012);
     notes.step('embed', 1012, 1022);
     notes.step('node', 1022, 1075);
-    notes.step('merge', 1075, 1078);
+    notes.step('merge', 1075, 1077);
+    notes.step('rerank', 1077, 1078);
     const profile = profileOf(notes, { startedMs: 1000, handedMs: 1010, doneMs: 1080, parseMs: 4 }, NAMES);
     expect(profile).toMatchObject({
       total_ms: 80,
@@ -38,7 +39,8 @@ describe('a profile', () => {
       embed_ms: 10,
       queue_ms: 8,
       shards_ms: 40,
-      merge_ms: 8,
+      merge_ms: 7,
+      rerank_ms: 1,
       other_ms: 2,
     });
     expect(profile.shards).toMatchObject([

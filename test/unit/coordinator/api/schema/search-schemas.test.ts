@@ -29,6 +29,7 @@ const BODY = {
   group_by: 'a.b',
   group_size: 2,
   group_missing: 'each',
+  rerank: { model: 'm', top_n: 60, min_score: 0.2, budget_ms: 100, text: 'title' },
   min_score: 0.5,
   explain: true,
   diversity: { field: 'a', at_most: 2 },
@@ -46,9 +47,26 @@ test('a body that is remembered keeps every field when it gets another vector', 
   const grouped = { order_by: undefined, diversity: undefined };
   for (const body of [
     { ...BODY, ...grouped },
-    { ...BODY, ...none },
+    { ...BODY, ...none, rerank: undefined },
+    { ...BODY, ...none, diversity: undefined },
   ])
     expect(searchWithVector(schema.parse(body), Float32Array.of(3, 4))).toEqual(
       schema.parse({ ...body, vector: [3, 4] }),
     );
+});
+
+test('reranking reads 50 hits or as many as the page needs', () => {
+  const rerankOf = (given: object): unknown => searchBody(limits).parse({ text: 'a', ...given }).search.rerank;
+  const none = { model: undefined, leastScore: undefined, budgetMs: undefined, field: 'text' };
+  expect(rerankOf({})).toBeUndefined();
+  expect(rerankOf({ rerank: null })).toBeUndefined();
+  expect(rerankOf({ rerank: {} })).toEqual({ ...none, topN: 50 });
+  expect(rerankOf({ k: 60, offset: 20, rerank: {} })).toEqual({ ...none, topN: 80 });
+  expect(rerankOf({ rerank: BODY.rerank })).toEqual({
+    model: 'm',
+    topN: 60,
+    leastScore: 0.2,
+    budgetMs: 100,
+    field: 'title',
+  });
 });

@@ -1,3 +1,4 @@
+import type { RerankProvider } from '../../../../../coordinator/models/rerank/reranker';
 import type { SearchRequest } from '../../../../../coordinator/service/search-request';
 import type { ScoredHit } from '../../../../../coordinator/service/service';
 import { parseFilter } from '../../../../../shared/contract/filter/parse-filter';
@@ -127,6 +128,33 @@ describe('a least score', () => {
       'near',
     ]);
   });
+});
+
+test('a least score of the search goes for the list that a model reads, its own for what it makes of it', async () => {
+  const lengths: RerankProvider = {
+    modelOf: async () => 'length',
+    score: async (_model, _query, texts) => texts.map((text) => text.length / 10),
+  };
+  const { service } = await plainService({ reranker: lengths });
+  await service.collections.create(newCollection('c', { shards: 3 }));
+  const texts = ['a', 'bbbb', 'cc', 'ddd'];
+  await service.vectors.upsert(
+    'c',
+    texts.map((text, i) => item(`at-${30 * i}`, at(30 * i), { text })),
+  );
+  const rerank = { model: undefined, topN: 50, leastScore: undefined, budgetMs: undefined, field: 'text' };
+  const source = { vector: Float32Array.from(at(0)), text: 'q' };
+  const ask = async (given: Partial<NearestInput>, own: object = {}): Promise<string[]> => {
+    const request = { ...nearest({ source, ...given }), rerank: { ...rerank, ...own } };
+    const [one, several] = [await service.search.search('c', request), await service.search.searchAll('c', [request])];
+    expect(several.results[0].hits).toEqual(one.hits);
+    return ids(one.hits);
+  };
+  expect(await ask({})).toEqual(['at-30', 'at-90', 'at-60', 'at-0']);
+  expect(await ask({ minScore: 0.4 })).toEqual(['at-30', 'at-60', 'at-0']);
+  expect(await ask({}, { leastScore: 0.3 })).toEqual(['at-30', 'at-90']);
+  expect(await ask({ minScore: 0.4, k: 1, offset: 1 }, { leastScore: 0.2 })).toEqual(['at-60']);
+  expect(await ask({}, { topN: 2 })).toEqual(['at-30', 'at-0']);
 });
 
 describe('bulk search', () => {

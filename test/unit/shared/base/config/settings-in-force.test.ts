@@ -48,6 +48,7 @@ describe('what is in force', () => {
       .map(({ name }) => name);
     expect(secrets).toEqual([
       'API_KEY',
+      'RERANK_API_KEY',
       'BACKUP_S3_ACCESS_KEY_ID',
       'BACKUP_S3_SECRET_ACCESS_KEY',
       'BACKUP_S3_SESSION_TOKEN',

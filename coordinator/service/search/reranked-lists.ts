@@ -1,0 +1,205 @@
+import type { CallOptions } from '../../../shared/contract/shard/shard-client';
+import { TEXT_FIELD } from '../../../shared/contract/shard/keyword-fields';
+import { compareHits, LEFT_OUT } from '../../../shared/contract/shard/shard-read';
+import type { JsonObject } from '../../../shared/contract/filter/filter';
+import { lookUpPath } from '../../../shared/contract/filter/metadata-path';
+import type { Clock } from '../../../shared/base/time/clock';
+import { inSlices } from '../../../shared/base/time/work-slices';
+import { RERANKED_UNITS_MAX, type RerankProvider } from '../../models/rerank/reranker';
+import { type AnswerHold, countedElsewhere, NO_HOLD } from '../answer-hold';
+import type { CollectionRecord } from '../collections/collection-record';
+import { queryTextOf, type Reranking, type SearchRequest } from '../search-request';
+import type { FoundGroup, RerankedFacts, ScoredHit } from '../service';
+import type { OrderedItems } from '../vectors/ordered-items';
+import { FoundGroups } from './found-groups';
+import { atLeast, type Ranked, type RankedLists, type RankOptions, type RecordStep } from './ranked-lists';
+
+/** Hits whose texts are cut out of their metadata before others may be served. */
+const HITS_PER_STEP = 64;
+
+/** One search that reranks. */
+interface RerankedSearch {
+  collection: CollectionRecord;
+  request: SearchRequest;
+  reranking: Reranking;
+  vector: Float32Array | null;
+  options: RankOptions;
+  call: CallOptions;
+}
+
+/** A hit of the first list, and what of it the model and the grouping read. */
+interface Candidate {
+  hit: ScoredHit;
+  /** From 1. */
+  rank: number;
+  /** '': it has none. */
+  text: string;
+  /** As the hit, or what was left out of it. */
+  metadata: string;
+}
+
+/** The search by which the first list of a request is found, of which its page is cut after reranking. */
+export function firstSearchOf(request: SearchRequest): SearchRequest {
+  const { rerank, page, output, query } = request;
+  if (rerank === undefined) return request;
+  return {
+    query,
+    page: { ...page, k: rerank.topN, offset: 0, groups: undefined },
+    output: { texts: output.texts || rerank.field === TEXT_FIELD, explain: output.explain },
+  };
+}
+
+/** What the texts of a request hold that a model reads. */
+export function rerankBytesMax({ rerank }: SearchRequest, hold: AnswerHold): number {
+  return rerank === undefined ? 0 : rerank.topN * Math.min(2 * RERANKED_UNITS_MAX, hold.itemBytesMax(true));
+}
+
+/**
+ * The first hits of a ranked list, in the order in which a model has them: it reads the query and the text of a hit at
+ * once. Hits that have no text, and those that a budget did not reach, come behind in the order of the first list, with
+ * its scores. Pages and groups are cut out of that.
+ */
+export class RerankedLists {
+  constructor(
+    private readonly parts: {
+      lists: Pick<RankedLists, 'rank'>;
+      ordered: Pick<OrderedItems<CollectionRecord>, 'read'>;
+      reranker: RerankProvider;
+      clock: Pick<Clock, 'monotonicMs'>;
+      recordStep: RecordStep;
+    },
+  ) {}
+
+  /** Errors: those of the list and of the model. */
+  async rank(search: RerankedSearch): Promise<Ranked> {
+    const { request, reranking, collection, vector, options, call } = search;
+    const { reranker, lists, clock, recordStep } = this.parts;
+    const model = await reranker.modelOf(reranking.model);
+    const list = await lists.rank(collection, firstSearchOf(request), vector, options, call);
+    const startMs = clock.monotonicMs();
+    const candidates = await this.candidates(search, atLeast(list.hits, request.page));
+    const withText = candidates.filter(({ text }) => text !== '');
+    const scores = await reranker.score(
+      model,
+      queryTextOf(request.query.source)!,
+      withText.map(({ text }) => text),
+      { budgetMs: reranking.budgetMs },
+    );
+    const { hold = NO_HOLD } = options;
+    void hold.reserveText(0);
+    const scored = new Map<Candidate, number>();
+    withText.forEach((candidate, i) => {
+      const score = scores[i];
+      if (score !== undefined) scored.set(candidate, score);
+    });
+    const rerank: RerankedFacts = {
+      model,
+      scored: scored.size,
+      of: candidates.length,
+      truncated: scored.size < withText.length,
+    };
+    const ordered = inOrder(candidates, scored, reranking.leastScore);
+    recordStep(call, 'rerank', startMs);
+    const shown = request.output.texts ? ordered : ordered.map(withoutText);
+    return { ...(await pageOf(shown, request)), totalCount: list.totalCount, rerank };
+  }
+
+  private async candidates(
+    { request, reranking, collection, call, options }: RerankedSearch,
+    hits: readonly ScoredHit[],
+  ): Promise<Candidate[]> {
+    const { hold = NO_HOLD } = options;
+    const isOfText = reranking.field === TEXT_FIELD;
+    // What lacks its metadata lacks its text, too.
+    const isLacking = ({ metadata, text }: ScoredHit): boolean =>
+      metadata === LEFT_OUT || (isOfText && text === undefined);
+    await hold.reserveText(rerankBytesMax(request, hold));
+    const read = new Map<string, Pick<Candidate, 'text' | 'metadata'>>();
+    const lacking = hits.filter(isLacking).map(({ externalId }) => externalId);
+    // What the list may hold is counted, and of what is read now only the texts are kept, in part.
+    const parts = this.parts.ordered.read(
+      collection,
+      lacking,
+      { vectors: false, texts: isOfText },
+      { begin: () => call, hold: countedElsewhere(hold) },
+    );
+    for await (const items of parts)
+      for (const item of items) {
+        if (item === null) continue;
+        const { externalId, metadata, text } = item;
+        read.set(externalId, {
+          text: isOfText ? cut(text ?? '') : textAt(metadata, reranking.field),
+          metadata: request.page.groups === undefined ? '' : metadata,
+        });
+      }
+    return inSlices(candidatesOf(hits, read, reranking.field));
+  }
+}
+
+function* candidatesOf(
+  hits: readonly ScoredHit[],
+  read: ReadonlyMap<string, Pick<Candidate, 'text' | 'metadata'>>,
+  field: string,
+): Generator<undefined, Candidate[]> {
+  const candidates: Candidate[] = [];
+  for (const [i, hit] of hits.entries()) {
+    const { externalId, metadata, text } = hit;
+    const own = (): Pick<Candidate, 'text' | 'metadata'> => ({
+      text: field === TEXT_FIELD ? cut(text ?? '') : metadata === LEFT_OUT ? '' : textAt(metadata, field),
+      metadata,
+    });
+    candidates.push({ hit, rank: i + 1, ...(read.get(externalId) ?? own()) });
+    if (i % HITS_PER_STEP === HITS_PER_STEP - 1) yield;
+  }
+  return candidates;
+}
+
+/** What a model gets of a text: lone surrogates become U+FFFD. */
+function cut(text: string): string {
+  const read = text.slice(0, RERANKED_UNITS_MAX).toWellFormed();
+  return read.trim() === '' ? '' : read;
+}
+
+/** The text under a path of metadata; of a list, its texts in lines. */
+function textAt(metadata: string, path: string): string {
+  const value = lookUpPath(JSON.parse(metadata) as JsonObject, path);
+  if (typeof value === 'string') return cut(value);
+  return Array.isArray(value) ? cut(value.filter((one) => typeof one === 'string').join('\n')) : '';
+}
+
+/** The hits that were scored, best first; without a least score, the others behind them as they were. */
+function inOrder(
+  candidates: readonly Candidate[],
+  scores: ReadonlyMap<Candidate, number>,
+  leastScore: number | undefined,
+): Candidate[] {
+  const scored = [...scores]
+    .map(([candidate, score]): Candidate => {
+      const { hit, rank } = candidate;
+      return { ...candidate, hit: { ...hit, score, first: { score: hit.score, rank } } };
+    })
+    .sort((a, b) => compareHits(a.hit, b.hit));
+  if (leastScore !== undefined) return scored.filter(({ hit }) => hit.score >= leastScore);
+  return [...scored, ...candidates.filter((candidate) => !scores.has(candidate))];
+}
+
+/** The text was only read by the model. */
+function withoutText(candidate: Candidate): Candidate {
+  const { text: _text, ...hit } = candidate.hit;
+  return { ...candidate, hit };
+}
+
+async function pageOf(
+  candidates: readonly Candidate[],
+  { page: { k, offset, groups: grouping } }: SearchRequest,
+): Promise<Pick<Ranked, 'hits' | 'groups'>> {
+  if (grouping === undefined) return { hits: candidates.slice(offset, offset + k).map(({ hit }) => hit) };
+  const { path, size, missing } = grouping;
+  const found = new FoundGroups({ path, size, each: missing === 'each' });
+  await inSlices(found.add(candidates));
+  const groups = found
+    .list()
+    .slice(offset, offset + k)
+    .map(({ key, hits }): FoundGroup => ({ key, hits }));
+  return { hits: groups.flatMap(({ hits }) => hits), groups };
+}
