@@ -206,3 +206,23 @@ test.each(METRICS.flatMap((metric) => [true, false].map((isPlain) => ({ metric, 
     expect(JSON.stringify(answers[0]).length).toBeGreaterThan(5_000);
   },
 );
+
+test('more hits without a value may be asked for than are read at once otherwise', async () => {
+  const { service } = await plainService();
+  await service.collections.create(newCollection('c', { dim: 1, metric: 'l2', shards: 2 }));
+  const items = Array.from({ length: 10_020 }, (_, i) => ({ externalId: `i-${i}`, source: { vector: [i] } }));
+  for (let i = 0; i < items.length; i += 1_000)
+    await service.vectors.upsert(
+      'c',
+      items
+        .slice(i, i + 1_000)
+        .map(
+          ({ externalId, source: { vector } }): VectorInput =>
+            ({ externalId, source: { vector: Float32Array.from(vector) } }) as VectorInput,
+        ),
+    );
+  const diversity: Diversity = { type: 'field', path: 'by', atMost: 1 };
+  const source = { vector: Float32Array.of(0) };
+  const { hits } = await service.search.search('c', nearest({ source, k: 10_010, effort: EXACT, diversity }));
+  expect(hits.map(({ externalId }) => externalId)).toEqual(items.slice(0, 10_010).map(({ externalId }) => externalId));
+});

@@ -165,6 +165,20 @@ test.each(METRICS.flatMap((metric) => [true, false].map((isPlain) => ({ metric, 
   },
 );
 
+test.each([1, 2, 5])('of examples that are not there, the first is told, over %i shards', async (shards) => {
+  const { service } = await plainService();
+  await service.collections.create(newCollection('c', { dim: DIM, metric: 'cosine', shards }));
+  await service.vectors.upsert('c', [{ externalId: 'a', source: { vector: Float32Array.of(1, 2, 3) } } as VectorInput]);
+  for (let i = 0; i < 10; i += 1) {
+    const positives = [{ externalId: 'a' }, { externalId: `gone-${i}` }, { externalId: `gone-${i + 1}` }];
+    const negatives = [{ externalId: `gone-${i + 2}` }];
+    for (const strategy of ['average', 'best_score'] as const)
+      await expect(
+        service.search.search('c', byExamples({ positives, negatives, strategy })) as Promise<unknown>,
+      ).rejects.toMatchObject({ kind: 'not_found', message: expect.stringContaining(`"gone-${i}"`) as string });
+  }
+});
+
 test('texts are embedded like other texts, all in one call', async () => {
   const { service, embedding } = await plainService();
   await service.collections.create(newCollection('c', { dim: DIM, metric: 'cosine', shards: 2 }));

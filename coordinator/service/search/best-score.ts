@@ -1,14 +1,18 @@
+import { inSlices } from '../../../shared/base/time/work-slices';
 import { compareHits } from '../../../shared/contract/shard/shard-read';
 import type { Page } from '../search-request';
 import type { ScoredHit } from '../service';
 import type { ExampleVectors } from './example-vectors';
+import { mergedInTurn } from './merge';
 
 /** The longest list of one positive. */
 const DEPTH_MAX = 10_000;
 /** Where negatives leave too few, lists are asked for again, this much longer. */
 const DEPTH_FACTOR = 4;
-/** Candidates that are scored against negatives at once, at least. */
-const SCORED_MIN = 64;
+/** Candidates that are scored against negatives at once: at least; as many as before together; at most. */
+const SCORED = { least: 64, most: 1_024 };
+/** Hits that are looked at before others may be served. */
+const HITS_PER_STEP = 1_024;
 
 /** What the ranking by the best score asks for. */
 export interface BestScoreParts {
@@ -19,6 +23,8 @@ export interface BestScoreParts {
   ): Promise<{ lists: ScoredHit[][]; totalCount: number | null }>;
   /** The exact scores of items against a vector, without those that are gone. */
   scores(vector: Float32Array, externalIds: string[]): Promise<Map<string, number>>;
+  /** Does what reads longer lists than the first ones, which hold more than was foreseen. */
+  deeper<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
 /** How deep the list of each positive is at first. */
@@ -40,41 +46,46 @@ export async function bestScores(
   const wanted = offset + k;
   /** By id, the best score against a negative. */
   const against = new Map<string, number>();
-  let depth = bestScoreDepth(wanted, leftOut.size);
-  for (;;) {
+  const deepest = DEPTH_MAX + leftOut.size;
+  /** null: the lists are too short. */
+  const round = async (depth: number): Promise<{ hits: ScoredHit[]; totalCount: number | null } | null> => {
     const { lists, totalCount } = await parts.nearest(positives, depth);
-    const { sure, others, isEnd } = divided(lists, depth);
-    const isLast = isEnd || depth >= DEPTH_MAX + leftOut.size;
-    const candidates = (isLast ? [...sure, ...others] : sure).filter(({ externalId }) => !leftOut.has(externalId));
+    const { candidates, isLast } = await inSlices(candidatesOf(lists, { depth, isDeepest: depth >= deepest, leftOut }));
     const hits = await kept(candidates, wanted, against, async (ids) =>
       Promise.all(negatives.map((vector) => parts.scores(vector, ids))),
     );
-    if (hits.length >= wanted || isLast) return { hits: hits.slice(offset, wanted), totalCount };
-    depth = Math.min(DEPTH_MAX + leftOut.size, DEPTH_FACTOR * depth);
+    return hits.length >= wanted || isLast ? { hits: hits.slice(offset, wanted), totalCount } : null;
+  };
+  let depth = bestScoreDepth(wanted, leftOut.size);
+  for (let found = await round(depth); ; found = await parts.deeper(() => round(depth))) {
+    if (found !== null) return found;
+    depth = Math.min(deepest, DEPTH_FACTOR * depth);
   }
 }
 
 /**
- * The items of all lists with their best scores, in the order of answers: those that nothing behind the ends of the
- * lists comes before, and the others, among which there may be such. `isEnd`: nothing is behind the ends.
+ * The items of all lists with their best scores, in the order of answers, as far as nothing behind the ends of lists
+ * comes before them; all, where lists are not read any deeper. In steps: there may be hundreds of thousands.
  */
-function divided(
-  lists: readonly ScoredHit[][],
-  depth: number,
-): { sure: ScoredHit[]; others: ScoredHit[]; isEnd: boolean } {
-  const best = new Map<string, ScoredHit>();
-  for (const hit of lists.flat()) {
-    const known = best.get(hit.externalId);
-    if (known === undefined || hit.score > known.score) best.set(hit.externalId, hit);
-  }
-  const all = [...best.values()].sort(compareHits);
+function* candidatesOf(
+  lists: ScoredHit[][],
+  { depth, isDeepest, leftOut }: { depth: number; isDeepest: boolean; leftOut: ReadonlySet<string> },
+): Generator<undefined, { candidates: ScoredHit[]; isLast: boolean }> {
   const ends = lists.filter((list) => list.length === depth).map((list) => list[depth - 1]);
-  if (ends.length === 0) return { sure: all, others: [], isEnd: true };
-  const bound = ends.sort(compareHits)[0];
-  const behind = all.findIndex((hit) => compareHits(hit, bound) > 0);
-  return behind < 0
-    ? { sure: all, others: [], isEnd: false }
-    : { sure: all.slice(0, behind), others: all.slice(behind), isEnd: false };
+  const isLast = isDeepest || ends.length === 0;
+  const bound = isLast ? undefined : ends.sort(compareHits)[0];
+  const seen = new Set(leftOut);
+  const candidates: ScoredHit[] = [];
+  let looked = 0;
+  for (const hit of mergedInTurn(lists)) {
+    if (bound !== undefined && compareHits(hit, bound) > 0) break;
+    // Of an item in several lists, the best comes first.
+    if (!seen.has(hit.externalId)) candidates.push(hit);
+    seen.add(hit.externalId);
+    looked += 1;
+    if (looked % HITS_PER_STEP === 0) yield;
+  }
+  return { candidates, isLast };
 }
 
 /**
@@ -89,7 +100,8 @@ async function kept(
 ): Promise<ScoredHit[]> {
   const hits: ScoredHit[] = [];
   for (let from = 0; from < candidates.length && hits.length < wanted;) {
-    const some = candidates.slice(from, from + Math.max(SCORED_MIN, wanted - hits.length));
+    const count = Math.min(SCORED.most, Math.max(SCORED.least, wanted - hits.length, from));
+    const some = candidates.slice(from, from + count);
     from += some.length;
     const unknown = some.map(({ externalId }) => externalId).filter((id) => !against.has(id));
     const scores = unknown.length === 0 ? [] : await scoresOf(unknown);

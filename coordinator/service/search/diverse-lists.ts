@@ -14,7 +14,7 @@ import { hitsLookedAt } from './looked-at';
 import { marginallyRelevant, relativeScores } from './mmr';
 import { atLeast, placesOfList, type Ranked, type RankedLists, type RankOptions } from './ranked-lists';
 
-/** Hits that are asked for at once at most, and at least. */
+/** Hits that are asked for at once at most, if no more are wanted, and at least. */
 const HITS = { most: 10_000, least: 16 };
 
 /** One search of which the hits are to differ. */
@@ -136,7 +136,7 @@ export class DiverseLists {
           ? query.filter
           : bothFilters(query.filter, { type: 'not', filter: { type: 'in', path, values: full } });
       const before = taken.hits.length;
-      const places = steps?.[step] ?? clamped(before + 2 ** (step + 1) * wanted);
+      const places = steps?.[step] ?? Math.max(wanted, clamped(before + 2 ** (step + 1) * wanted));
       const list = await this.list(search, filter, places);
       totalCount ??= list.totalCount;
       await inSlices(taken.add(await hitsLookedAt(this.parts.ordered, search, list.hits)));

@@ -22,6 +22,12 @@ export function mergeHits<H extends Ranked>(lists: H[][], offset: number, k: num
   return merged;
 }
 
+/** All hits of such lists, merged, one at a time: whoever takes them may pause in between. */
+export function* mergedInTurn<H extends Ranked>(lists: H[][]): Generator<H, void> {
+  const heap = new HeadHeap(lists);
+  for (let hit = heap.take(); hit !== null; hit = heap.take()) yield hit;
+}
+
 /** Lists that are not exhausted, the one with the best head on top. */
 class HeadHeap<H extends Ranked> {
   private readonly lists: H[][];

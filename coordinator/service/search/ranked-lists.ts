@@ -97,6 +97,8 @@ export class RankedLists {
   private readonly lengths = new ReadLengths(1 / 8);
   /** Of which nobody knows how long their hits are. */
   private readonly blind = new BlindReads();
+  /** Of what nobody has counted the memory of; it never fails. */
+  private lastUncounted: Promise<unknown> = Promise.resolve();
 
   constructor(options: {
     catalog: Pick<CollectionCatalog, 'read'>;
@@ -256,7 +258,15 @@ export class RankedLists {
       const scored = await this.scored(collection, negative, externalIds, () => 1, call);
       return new Map(scored.flat().map(({ externalId, score }) => [externalId, score]));
     };
-    return bestScores({ nearest, scores }, examples, leftOut, request.page);
+    const deeper: BestScoreParts['deeper'] = (work) => (options.hold === undefined ? this.uncounted(work) : work());
+    return bestScores({ nearest, scores, deeper }, examples, leftOut, request.page);
+  }
+
+  /** One after the other, so that together they hold no more than one. */
+  private uncounted<Result>(work: () => Promise<Result>): Promise<Result> {
+    const done = this.lastUncounted.then(work);
+    this.lastUncounted = done.catch(() => undefined);
+    return done;
   }
 
   /** The nearest to the vector, without some items that are most likely near to it. */

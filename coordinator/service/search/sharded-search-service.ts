@@ -14,7 +14,7 @@ import { type AnswerHold, NO_HOLD } from '../answer-hold';
 import type { DeepReads } from '../routing/deep-reads';
 import { matchCount } from '../routing/match-count';
 import type { ScatterGather } from '../routing/scatter-gather';
-import { groupByShard } from '../routing/shard-router';
+import { shardOf } from '../routing/shard-router';
 import { ShardSets } from '../routing/shard-sets';
 import type { Page, Query, SearchRequest, Source, VectorSource } from '../search-request';
 import type { FieldFactsRequest } from '../../../shared/contract/shard/field-facts';
@@ -401,9 +401,7 @@ export class ShardedSearchService implements SearchService {
   ): Promise<ExampleVectors> {
     const all = [...positives, ...negatives];
     const ids = [...new Set(all.flatMap(({ externalId }) => externalId ?? []))];
-    const stored = new Map(
-      (await this.fetchAll(collection, ids, call)).map(({ externalId, vector }) => [externalId, vector]),
-    );
+    const stored = await this.storedVectors(collection, ids, call);
     let texts = 0;
     const vectors = all.map(({ externalId, vector }) =>
       externalId === undefined ? (vector ?? made[texts++]) : stored.get(externalId)!,
@@ -416,30 +414,31 @@ export class ShardedSearchService implements SearchService {
     externalId: string,
     call: CallOptions,
   ): Promise<StoredItem & { vector: Float32Array }> {
-    return (await this.fetchAll(collection, [externalId], call))[0];
-  }
-
-  /** In no order. Errors: not_found. */
-  private async fetchAll(
-    collection: CollectionRecord,
-    externalIds: string[],
-    call: CallOptions,
-  ): Promise<(StoredItem & { vector: Float32Array })[]> {
-    return this.sets.inOne(collection, call, async (current) => {
-      const groups = groupByShard(externalIds, current.shards, (externalId) => externalId);
-      const answers = await this.scatter.read(
-        current,
-        groups.map(({ shard }) => shard),
-        call,
-        (id, i) => this.shards.read(id, 'fetch', { externalIds: groups[i].items, vectors: true, texts: false }, call),
-      );
-      return answers.flatMap((items, i) =>
-        items.map((item, j) => {
-          if (item === null) throw vectorNotFound(collection.name, groups[i].items[j]);
-          return item as StoredItem & { vector: Float32Array };
-        }),
+    const [[item]] = await this.sets.inOne(collection, call, (current) => {
+      const shard = shardOf(externalId, current.shards);
+      return this.scatter.read(current, [shard], call, (id) =>
+        this.shards.read(id, 'fetch', { externalIds: [externalId], vectors: true, texts: false }, call),
       );
     });
+    if (item === null) throw vectorNotFound(collection.name, externalId);
+    return item as StoredItem & { vector: Float32Array };
+  }
+
+  /** By id; of metadata, no more than some are there at once. Errors: not_found, of the first that is not there. */
+  private async storedVectors(
+    collection: CollectionRecord,
+    externalIds: readonly string[],
+    call: CallOptions,
+  ): Promise<Map<string, Float32Array>> {
+    const vectors = new Map<string, Float32Array>();
+    const wanted = { vectors: true, texts: false };
+    for await (const items of this.ordered.read(collection, externalIds, wanted, { begin: () => call, hold: NO_HOLD }))
+      for (const item of items) {
+        const externalId = externalIds[vectors.size];
+        if (item === null) throw vectorNotFound(collection.name, externalId);
+        vectors.set(externalId, item.vector!);
+      }
+    return vectors;
   }
 
   private async embed(collection: CollectionRecord, texts: string[], call: CallOptions): Promise<TextVectors> {
