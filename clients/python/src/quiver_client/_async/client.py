@@ -230,7 +230,9 @@ class AsyncQuiverClient:
         can't be changed. What else is given is for a new collection only.
         """
         fixed: dict[str, object] = {"dim": dim, "distance_metric": distance_metric}
-        fixed |= given(language=language, keyword_positions=keyword_positions, quantization=quantization, metadata=metadata, vectors=vectors)
+        fixed |= given(
+            language=language, keyword_positions=keyword_positions, quantization=quantization, metadata=metadata, vectors=vectors
+        )
         collection = self.collection(name)
         try:
             found = await collection.info()

@@ -105,7 +105,9 @@ class Collection(Searches):
 
         Other keyword fields hold once the job ``job_id`` of the answer is done (``client.jobs.wait``).
         """
-        body = unkept(description=description, ttl_seconds=ttl_seconds, keyword_fields=keyword_fields, synonyms=synonyms, stop_words=stop_words)
+        body = unkept(
+            description=description, ttl_seconds=ttl_seconds, keyword_fields=keyword_fields, synonyms=synonyms, stop_words=stop_words
+        )
         return self._transport.call(operations.UPDATE_COLLECTION, CollectionInfo, path=self._path, body=body)
 
     def set_quota(self, *, items: int | None = None, bytes: int | None = None) -> CollectionInfo:
@@ -535,11 +537,10 @@ class Collection(Searches):
         )
         return self._transport.call(operations.AGGREGATE, Aggregates, path=self._path, body=body)
 
-    def analyse(
-        self, text: str, *, as_: Literal["document", "query"] = "document", field: str | None = None
-    ) -> TextAnalysis:
+    def analyse(self, text: str, *, as_: Literal["document", "query"] = "document", field: str | None = None) -> TextAnalysis:
         """How keyword search cuts a text into terms: all that are stored, or those that a query looks for. ``field``: as this one
-        of the ``keyword_fields``."""
+        of the ``keyword_fields``.
+        """
         body = given(text=text, field=field) | {"as": as_}
         return self._transport.call(operations.ANALYSE, TextAnalysis, path=self._path, body=body)
 
