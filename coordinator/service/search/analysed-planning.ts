@@ -176,8 +176,12 @@ class AnalysedDraft {
         .rules.map((rule) => ({ rule, start: start + rule.start, end: start + rule.end })),
     );
     const { words, fillers, filling } = this.wordsOf(of, text, { countsLast, countsAll });
+    let next = 0;
     const items: Item[] = words
-      .filter((word) => rules.every(({ start, end }) => word.start < start || word.end > end))
+      .filter((word) => {
+        while (next < rules.length && rules[next].end < word.end) next++;
+        return next === rules.length || word.start < rules[next].start;
+      })
       .map((word) => ({ start: word.start, end: word.end, words: [word] }));
     for (const { rule, start, end } of rules)
       items.push({

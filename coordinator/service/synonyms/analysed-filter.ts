@@ -2,7 +2,13 @@ import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { QUERY_TERMS_MAX } from '../../../shared/base/text/analyser';
 import type { Filter, WordsCondition } from '../../../shared/contract/filter/filter';
 import type { CutWord } from './cut-words';
-import { groupsOfPlaces, type QueryAnalyser, type QueryAnalysers, type CutSpan } from './query-analysers';
+import {
+  groupsOfPlaces,
+  type PlacedGroup,
+  type QueryAnalyser,
+  type QueryAnalysers,
+  type CutSpan,
+} from './query-analysers';
 import { type FoundRule, filterOfWords, joinedFilters, withConditions } from './synonyms';
 
 /** Where an analyser looks; without paths, in all of its fields. */
@@ -45,22 +51,44 @@ function widened(condition: WordsCondition, analysers: QueryAnalysers): Filter {
   // Nothing has no words.
   if (groups.length === 0) return inScope(condition, scopes[0]);
   const last = stands === undefined ? undefined : groups.pop();
-  const filters = groups.map(({ items }) =>
-    joinedFilters(
-      'or',
-      items.map((own, i) => {
-        const of = conditions(scopes[i]);
-        if (own.length > 0)
-          return joinedFilters(
-            'and',
-            own.map((item) => filterOfItem(item, query, of)),
-          );
-        return anyItem(cuts[i], query, of);
-      }),
-    ),
-  );
+  const filters = groupedByLeftOut(groups).flatMap(({ leftOut, parts }) => {
+    const asked = parts.map(({ items }) =>
+      joinedFilters(
+        'or',
+        items.flatMap((own, i) => {
+          const of = conditions(scopes[i]);
+          const all = own.map((item) => filterOfItem(item, query, of));
+          return all.length === 0 ? [] : [joinedFilters('and', all)];
+        }),
+      ),
+    );
+    if (leftOut.length === 0) return asked;
+    const others = leftOut.map((i) => anyItem(cuts[i], query, conditions(scopes[i])));
+    return [joinedFilters('or', [joinedFilters('and', asked), ...others])];
+  });
   if (last !== undefined) filters.push(varying(condition, scopes, last));
   return joinedFilters('and', filters);
+}
+
+/**
+ * The different groups by which analysers leave them out: what has another word in the fields of one of these is asked
+ * for none of them, so that this is said once, and not with each of very many stop words.
+ */
+function groupedByLeftOut(groups: readonly PlacedGroup<Item>[]): { leftOut: number[]; parts: PlacedGroup<Item>[] }[] {
+  const grouped = new Map<string, { leftOut: number[]; parts: Map<string, PlacedGroup<Item>> }>();
+  for (const group of groups) {
+    const leftOut = group.items.flatMap((own, i) => (own.length === 0 ? [i] : []));
+    const name = leftOut.join(' ');
+    let known = grouped.get(name);
+    if (known === undefined) grouped.set(name, (known = { leftOut, parts: new Map() }));
+    known.parts.set(group.items.map((own) => own.map(keyOf).join('\t')).join('\r'), group);
+  }
+  return [...grouped.values()].map(({ leftOut, parts }) => ({ leftOut, parts: [...parts.values()] }));
+}
+
+/** The same for items that an analyser does not tell apart. */
+function keyOf(item: Item): string {
+  return 'word' in item ? item.word.key : item.rule.words.map(({ key }) => key).join('\n');
 }
 
 /** The last word, which stands for others. */
@@ -114,8 +142,9 @@ function anyItem(
   query: string,
   of: (query: string, match: WordsCondition['match']) => WordsCondition,
 ): Filter {
-  const words = items.flatMap((item) => ('word' in item ? [item.word] : []));
-  const rules = items.filter((item) => 'rule' in item).map((item) => filterOfItem(item, query, of));
+  const different = [...new Map(items.map((item) => [keyOf(item), item])).values()];
+  const words = different.flatMap((item) => ('word' in item ? [item.word] : []));
+  const rules = different.filter((item) => 'rule' in item).map((item) => filterOfItem(item, query, of));
   const filters = words.length === 0 && rules.length > 0 ? rules : [filterOfWords(words, query, 'any', of), ...rules];
   return joinedFilters('or', filters);
 }
