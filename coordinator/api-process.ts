@@ -234,7 +234,9 @@ export class ApiProcess {
     shutdown.defer(() => embedding.close());
     const reranker = this.rerankers(parts.rerankersElsewhere);
     shutdown.defer(() => reranker.close());
-    await Promise.all([embedding.defaultModel(), reranker.open()]);
+    // One after the other: both may name the same model, which is fetched into one folder.
+    await embedding.defaultModel();
+    await reranker.open();
 
     const measured = new MeasuredEmbedding(embedding, this.metrics);
     const profiling = new CallProfiling();

@@ -230,6 +230,7 @@ describe('RERANK_MODEL', () => {
       'x=cohere:file:///etc/passwd',
       'x=',
       `x=cohere:https://u:p@h/`,
+      'x=cohere:https://h/#100%',
     ])
       expect(rerankModelsIn(bad)).toBeNull();
   });

@@ -1,4 +1,5 @@
 import { packedCount } from '../../../shared/wire/codecs/hit-codec';
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { SearchRequest } from '../../service/search-request';
 import type { FoundList, ScoredHit, SearchAnswer, SearchService } from '../../service/service';
 import {
@@ -16,7 +17,7 @@ import {
 import { dataAnswer, defineEndpoint } from './define-endpoint';
 import type { Answer, Endpoint, EndpointCall } from './endpoint';
 import { FilterDoubts, type NamedField, orderingFields } from '../answers/filter-doubts';
-import type { HttpLimits } from '../requests/http-limits';
+import { type HttpLimits, REQUEST_BOUNDS } from '../requests/http-limits';
 import { collectionParameters } from '../schema/collection-schemas';
 import { validate } from '../fields/issue';
 import * as schemas from '../schema/search-schemas';
@@ -121,6 +122,17 @@ function rerankedMember(results: readonly FoundList[]): string {
   return `,"rerank":${JSON.stringify(results.map(({ rerank = null }) => rerank))}`;
 }
 
+/** Errors: limit_exceeded when a model is to read more than may wait for it: that would never be let in. */
+function checkReranked(queries: readonly SearchRequest[]): void {
+  const total = queries.reduce((sum, { rerank }) => sum + (rerank?.topN ?? 0), 0);
+  const most = REQUEST_BOUNDS.rerankedTotalMax;
+  if (total > most)
+    throw new QuiverError(
+      'limit_exceeded',
+      `queries: rerank.top_n of all is ${total} together, more than the maximum of ${most}; give less, or fewer queries`,
+    );
+}
+
 export function searchEndpoints(parts: { search: SearchService; limits: HttpLimits }): Endpoint[] {
   const { search, limits } = parts;
   const recommendSearch = schemas.recommendSearch(limits);
@@ -182,6 +194,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       answer: { type: 'data', schema: schemas.bulkSearchAnswer },
       errors: [404],
       handle: async ({ path, body, hold, profile, warnings }) => {
+        checkReranked(body.queries);
         const answer = await search.searchAll(path.name, body.queries, hold);
         const { results, timing } = answer;
         warnOfCutTexts(answer, warnings, (index) => `queries[${index}]`);

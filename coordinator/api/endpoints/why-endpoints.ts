@@ -44,7 +44,7 @@ function whyData(request: WhyRequest, report: WhyReport) {
 }
 
 function because(
-  { externalId, search: { page }, kMax }: WhyRequest,
+  { externalId, search: { page, rerank }, kMax }: WhyRequest,
   { lostAt, conditions, place, effort }: WhyReport,
 ): string {
   switch (lostAt) {
@@ -65,6 +65,8 @@ function because(
     case 'approximation':
       return `the approximate search misses it, an exact one does not${effort === null ? '' : `; with an effort of ${effort} it is found`}`;
     case 'rank':
+      if (rerank !== undefined)
+        return `it was at place ${place}; the model reads the first ${rerank.topN} and puts others on the page`;
       return `it is at place ${place}, and the page has places ${page.offset + 1} to ${page.offset + page.k}`;
     case 'lists':
       return `it is not among the first ${kMax} of any list, or has no word of the text`;

@@ -68,6 +68,8 @@ export const REQUEST_BOUNDS = {
   highlightHitsMax: 1000,
   /** Hits of a search, and texts of a request, that a model reads: some seconds of a small one. */
   rerankedMax: 1000,
+  /** Hits of all searches of a request together: no more than wait for a model at once. */
+  rerankedTotalMax: 2000,
   rerankBudgetMsMax: 600_000,
   projectionDimensionsMax: 64,
   /** Enough for a standard error of a thousandth at a recall of .99. */

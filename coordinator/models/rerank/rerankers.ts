@@ -43,13 +43,11 @@ export class Rerankers implements RerankProvider {
 
   /** Loads all of them; what can't be loaded is told in the log, and tried again when it is asked for. */
   async open(): Promise<void> {
-    await Promise.all(
-      this.names.map((name) =>
-        this.shelf
-          .open(name)
-          .catch((error: unknown) => this.options.log.error({ model: name, error }, 'a rerank model is not there')),
-      ),
-    );
+    // One after the other: several may be made of the same files, which are fetched into one folder.
+    for (const name of this.names)
+      await this.shelf
+        .open(name)
+        .catch((error: unknown) => this.options.log.error({ model: name, error }, 'a rerank model is not there'));
   }
 
   async modelOf(asked: string | undefined): Promise<string> {

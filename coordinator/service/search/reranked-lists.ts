@@ -145,10 +145,12 @@ function* candidatesOf(
   for (const [i, hit] of hits.entries()) {
     const { externalId, metadata, text } = hit;
     const own = (): Pick<Candidate, 'text' | 'metadata'> => ({
-      text: field === TEXT_FIELD ? cut(text ?? '') : metadata === LEFT_OUT ? '' : textAt(metadata, field),
+      text: field === TEXT_FIELD ? cut(text ?? '') : textAt(metadata, field),
       metadata,
     });
-    candidates.push({ hit, rank: i + 1, ...(read.get(externalId) ?? own()) });
+    const known = read.get(externalId);
+    // What was left out and could not be read is gone meanwhile.
+    if (known !== undefined || metadata !== LEFT_OUT) candidates.push({ hit, rank: i + 1, ...(known ?? own()) });
     if (i % HITS_PER_STEP === HITS_PER_STEP - 1) yield;
   }
   return candidates;

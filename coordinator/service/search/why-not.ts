@@ -41,7 +41,10 @@ export interface WhyReport {
   /** By condition of the filter, whether the item passes. */
   conditions: { shown: unknown; passes: boolean }[];
   legs: LegReport[];
-  /** Its place in the list that the page is cut out of; null: it is not among the first `kMax`. */
+  /**
+   * Its place in the list that the page is cut out of, or, where it is lost by a search that reranks, in the list
+   * before; null: it is not among the first `kMax`.
+   */
   place: number | null;
   /** Lost by approximation: the least of the efforts 16, 32, 64 and so on that finds it; null otherwise. */
   effort: number | null;
@@ -80,7 +83,7 @@ export class WhyNot {
     const { offset } = search.page;
     const found = await asking.placeIn(search);
     if (found !== null) return { ...report, place: offset + found };
-    report.place = await asking.placeIn({ ...search, page: { k: kMax, offset: 0 } });
+    report.place = await asking.placeIn({ ...search, rerank: undefined, page: { k: kMax, offset: 0 } });
     for (const stage of STAGES) {
       const page = WITHOUT[stage](search.page);
       if (JSON.stringify(page) === JSON.stringify(search.page)) continue;

@@ -44,5 +44,15 @@ function modelIn(text: string): RerankModelSetting | null {
   if (alias === undefined || (kind !== 'tei' && kind !== 'cohere') || !URL.canParse(model)) return null;
   const { protocol, hash, username, password } = new URL(model);
   if ((protocol !== 'http:' && protocol !== 'https:') || username !== '' || password !== '') return null;
-  return { name: alias, kind, model: model.replace(/#.*$/s, ''), remoteModel: decodeURIComponent(hash.slice(1)) };
+  const remoteModel = decodedOf(hash.slice(1));
+  return remoteModel === null ? null : { name: alias, kind, model: model.replace(/#.*$/s, ''), remoteModel };
+}
+
+/** null: a percent sign stands for nothing. */
+function decodedOf(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
 }

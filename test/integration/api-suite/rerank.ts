@@ -205,6 +205,15 @@ export function describeRerank(name: string, startTarget: StartTarget): void {
       expect(answer.results.slice(scored)).toEqual(plain.filter(({ external_id }: any) => !ids.has(external_id)));
     });
 
+    test('bulk searches whose pairs do not fit in the queue are refused, not put off', async () => {
+      const bulk = (count: number): Promise<any> =>
+        api.post('/v1/collections/c/bulk_search', {
+          queries: new Array(count).fill({ text: QUERY, vector: [1, 0], k: 3, rerank: { top_n: 1000 } }),
+        });
+      expect(dataOf(await bulk(2)).results).toHaveLength(2);
+      expect(errorOf(await bulk(3), 400)).toContain('top_n of all is 3000');
+    });
+
     test('what can’t be reranked is refused', async () => {
       const refused = (body: object, code: number): Promise<string> =>
         api.post('/v1/collections/c/search', body).then((answer) => errorOf(answer, code));

@@ -1,3 +1,4 @@
+import { setImmediate as nextRound } from 'node:timers/promises';
 import { Rerankers, type RerankersElsewhere } from '../../../../../coordinator/models/rerank/rerankers';
 import type { Reranker } from '../../../../../coordinator/models/rerank/reranker';
 import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
@@ -76,6 +77,19 @@ describe('Rerankers', () => {
     clock.advance(60_000);
     expect(await all.score('bad', 'q', ['x'])).toEqual([0.1]);
     expect(loads).toEqual(['good', 'bad', 'bad']);
+  });
+
+  test('several are loaded one after the other: their files may be the same', async () => {
+    let loading = 0;
+    let most = 0;
+    const load = async (): Promise<Reranker> => {
+      most = Math.max(most, ++loading);
+      await nextRound();
+      loading -= 1;
+      return LENGTHS;
+    };
+    await rerankers(['a', 'b', 'c'], { load }).all.open();
+    expect(most).toBe(1);
   });
 
   test('one that is still loading is waited for so long', async () => {

@@ -42,3 +42,18 @@ test('one that is behind the page is lost by its rank, not by approximation', as
   const report = await new WhyNot(approximate(100)).report('c', behind);
   expect(report).toMatchObject({ lostAt: 'lists', legs: [{ exactRank: 2, rank: null, depth: 1 }] });
 });
+
+test('one that a model puts off the page has its place in the list that the model read', async () => {
+  const plain = Array.from({ length: 80 }, (_, i) => (i === 59 ? 'wanted' : `i${i}`));
+  const rerank = { model: undefined, topN: 50, leastScore: undefined, budgetMs: undefined, field: 'text' };
+  const reranking: Pick<SearchService, 'search' | 'count'> = {
+    count: async () => 1,
+    search: async (_, request) => {
+      const read = request.rerank === undefined ? plain : plain.slice(0, request.rerank.topN).toReversed();
+      const hits = read.slice(0, request.page.k).map((externalId) => ({ externalId, score: 0 }));
+      return { hits } as unknown as SearchAnswer;
+    },
+  };
+  const behind = { ...asked, search: { ...search, rerank }, effortMax: 1_000 };
+  expect(await new WhyNot(reranking).report('c', behind)).toMatchObject({ lostAt: 'rank', place: 60 });
+});
