@@ -56,6 +56,8 @@ function because(
       const failed = conditions.filter(({ passes }) => !passes).map(({ shown }) => JSON.stringify(shown));
       return `it does not pass ${failed.join(', ')}`;
     }
+    case 'rerank':
+      return 'the model of rerank puts others before it, or leaves it out';
     case 'score':
       return 'its score is below the least that was asked for';
     case 'diversity':

@@ -69,14 +69,16 @@ export const whyAnswer = z
   .object({
     external_id: z.string(),
     lost_at: z
-      .enum(['item', 'filter', 'score', 'diversity', 'groups', 'approximation', 'rank', 'lists'])
+      .enum(['item', 'filter', 'rerank', 'score', 'diversity', 'groups', 'approximation', 'rank', 'lists'])
       .nullable()
       .meta({
         description:
-          'null: the search finds it. item: there is none. filter: `conditions` say which. score, diversity, groups: without the least score, without these, it is on the page. approximation: an exact search has it on the page. rank: others are better. lists: it is not among the first MAX_K.',
+          'null: the search finds it. item: there is none. filter: `conditions` say which. rerank, score, diversity, groups: without the model, without the least score, without these, it is on the page. approximation: an exact search has it on the page. rank: others are better. lists: it is not among the first MAX_K.',
       }),
     because: z.string().meta({ description: 'The same for people.' }),
-    place: place.meta({ description: 'Its place in the ranked list, from 1; null: not among the first MAX_K.' }),
+    place: place.meta({
+      description: 'Its place in the ranked list, before a model reads it, from 1; null: not among the first MAX_K.',
+    }),
     conditions: z
       .array(z.object({ condition: z.record(z.string(), z.unknown()), passes: z.boolean() }))
       .meta({ description: 'What filters, and signs in query_text, ask for, and whether the item passes.' }),

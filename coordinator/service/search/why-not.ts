@@ -50,12 +50,13 @@ export interface WhyReport {
   effort: number | null;
 }
 
-/** Parts of a page that leave hits out, the last one first. */
-const STAGES = ['score', 'diversity', 'groups'] as const;
-const WITHOUT: Record<(typeof STAGES)[number], (page: Page) => Page> = {
-  score: ({ k, offset, groups, diversity }) => ({ k, offset, groups, diversity }),
-  diversity: (page) => ({ ...page, diversity: undefined }),
-  groups: (page) => ({ ...page, groups: undefined }),
+/** What leaves hits out or puts others before them, the last one first: the search without it. */
+const STAGES = ['rerank', 'score', 'diversity', 'groups'] as const;
+const WITHOUT: Record<(typeof STAGES)[number], (search: SearchRequest) => SearchRequest> = {
+  rerank: (search) => ({ ...search, rerank: undefined }),
+  score: withPage(({ k, offset, groups, diversity }) => ({ k, offset, groups, diversity })),
+  diversity: withPage((page) => ({ ...page, diversity: undefined })),
+  groups: withPage((page) => ({ ...page, groups: undefined })),
 };
 const EFFORT_MIN = 16;
 const LINEAR: Fusing = { kind: 'linear', constant: 0, isUnit: false };
@@ -85,12 +86,12 @@ export class WhyNot {
     if (found !== null) return { ...report, place: offset + found };
     report.place = await asking.placeIn({ ...search, rerank: undefined, page: { k: kMax, offset: 0 } });
     for (const stage of STAGES) {
-      const page = WITHOUT[stage](search.page);
-      if (JSON.stringify(page) === JSON.stringify(search.page)) continue;
-      if ((await asking.placeIn({ ...search, page })) !== null) return { ...report, lostAt: stage };
+      const without = WITHOUT[stage](search);
+      if (isSame(without, search)) continue;
+      if ((await asking.placeIn(without)) !== null) return { ...report, lostAt: stage };
     }
     if (search.query.effort.type !== 'exact' && report.legs.some(({ leg }) => leg === 'vector')) {
-      const bare = { ...search, page: { k: search.page.k, offset } };
+      const bare = { ...search, rerank: undefined, page: { k: search.page.k, offset } };
       const of = (effort: SearchEffort): SearchRequest => ({ ...bare, query: { ...search.query, effort } });
       if ((await asking.placeIn(of({ type: 'exact' }))) !== null)
         return { ...report, lostAt: 'approximation', effort: await this.effortFor(asking, of, request.effortMax) };
@@ -145,6 +146,15 @@ interface Leg {
   name: LegReport['leg'];
   source: Source;
   depth: number;
+}
+
+function withPage(change: (page: Page) => Page): (search: SearchRequest) => SearchRequest {
+  return (search) => ({ ...search, page: change(search.page) });
+}
+
+/** Whether what decides over hits is the same. */
+function isSame(a: SearchRequest, b: SearchRequest): boolean {
+  return JSON.stringify([a.page, a.rerank]) === JSON.stringify([b.page, b.rerank]);
 }
 
 /** The lists that a search is made of, each as a search of its own. */

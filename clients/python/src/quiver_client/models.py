@@ -921,14 +921,14 @@ class WhyReport:
     """Why a search does not find an item."""
 
     external_id: str
-    lost_at: Literal["item", "filter", "score", "diversity", "groups", "approximation", "rank", "lists"] | None
-    """None: the search finds it. item: there is none. filter: ``conditions`` say which. score, diversity, groups:
-    without the least score, without these, it is on the page. approximation: an exact search has it on the page.
-    rank: others are better. lists: it is not among the first MAX_K."""
+    lost_at: Literal["item", "filter", "rerank", "score", "diversity", "groups", "approximation", "rank", "lists"] | None
+    """None: the search finds it. item: there is none. filter: ``conditions`` say which. rerank, score, diversity,
+    groups: without the model, without the least score, without these, it is on the page. approximation: an exact
+    search has it on the page. rank: others are better. lists: it is not among the first MAX_K."""
     because: str
     """The same for people."""
     place: int | None
-    """Its place in the ranked list, from 1; None: not among the first MAX_K."""
+    """Its place in the ranked list, before a model reads it, from 1; None: not among the first MAX_K."""
     conditions: list[WhyCondition]
     """What filters, and signs in query_text, ask for, and whether the item passes."""
     legs: list[WhyLeg]

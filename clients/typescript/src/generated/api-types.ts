@@ -352,11 +352,11 @@ export interface QueryResult {
 
 export interface WhyReport {
   external_id: string;
-  /** null: the search finds it. item: there is none. filter: `conditions` say which. score, diversity, groups: without the least score, without these, it is on the page. approximation: an exact search has it on the page. rank: others are better. lists: it is not among the first MAX_K. */
-  lost_at: 'item' | 'filter' | 'score' | 'diversity' | 'groups' | 'approximation' | 'rank' | 'lists' | null;
+  /** null: the search finds it. item: there is none. filter: `conditions` say which. rerank, score, diversity, groups: without the model, without the least score, without these, it is on the page. approximation: an exact search has it on the page. rank: others are better. lists: it is not among the first MAX_K. */
+  lost_at: 'item' | 'filter' | 'rerank' | 'score' | 'diversity' | 'groups' | 'approximation' | 'rank' | 'lists' | null;
   /** The same for people. */
   because: string;
-  /** Its place in the ranked list, from 1; null: not among the first MAX_K. */
+  /** Its place in the ranked list, before a model reads it, from 1; null: not among the first MAX_K. */
   place: number | null;
   /** What filters, and signs in query_text, ask for, and whether the item passes. */
   conditions: Array<{

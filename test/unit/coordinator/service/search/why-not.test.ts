@@ -57,3 +57,19 @@ test('one that a model puts off the page has its place in the list that the mode
   const behind = { ...asked, search: { ...search, rerank }, effortMax: 1_000 };
   expect(await new WhyNot(reranking).report('c', behind)).toMatchObject({ lostAt: 'rank', place: 60 });
 });
+
+test('one that the model puts behind the page is lost by reranking', async () => {
+  const plain = approximate(0);
+  const reranked: typeof plain = {
+    ...plain,
+    search: async (name, request) => {
+      const found = await plain.search(name, { ...request, page: { ...request.page, k: 10 } });
+      const last = (id: string): number => (id === 'wanted' && request.rerank !== undefined ? 1 : 0);
+      const hits = found.hits.toSorted((a, b) => last(a.externalId) - last(b.externalId)).slice(0, request.page.k);
+      return { ...found, hits };
+    },
+  };
+  const rerank = { model: 'm', topN: 10, leastScore: undefined, budgetMs: undefined, field: 'text' };
+  const report = await new WhyNot(reranked).report('c', { ...asked, search: { ...search, rerank }, effortMax: 1_000 });
+  expect(report).toMatchObject({ lostAt: 'rerank', place: 2 });
+});
