@@ -117,7 +117,7 @@ test('over HTTP/2 as over HTTP/1.1, and for pages of other origins', async () =>
     expect([preflight.httpStatus, preflight.text, preflight.headers['access-control-allow-methods']]).toEqual([
       204,
       '',
-      'GET, POST, PATCH, DELETE',
+      'GET, POST, PUT, PATCH, DELETE',
     ]);
   } finally {
     await door.close();
