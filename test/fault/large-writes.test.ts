@@ -14,8 +14,11 @@ import { NO_HURRY, ShardNode, nativeFactories, openRocksStore } from '../support
 const SPEC: ShardSpec = { collectionUid: 'large', shard: 0, dim: 2, metric: 'ip' };
 /** Steps of work in a slice: time goes on by them, so that it is the same on every machine. */
 const STEPS = 8;
-/** Between two rounds of the event loop, in that time: a slice, and what else comes to its turn. */
-const LATE_MS = 4 * SLICE_MS;
+/**
+ * Between two rounds of the event loop, in that time: a slice, and what else comes to its turn, which is more where the
+ * machine is busy and much came meanwhile. All the work has some hundreds of slices.
+ */
+const LATE_MS = 40 * SLICE_MS;
 
 let node: ShardNode;
 let stopSlicing: () => void;
