@@ -1,10 +1,9 @@
 import { bothFilters, type Filter } from '../../../shared/contract/filter/filter';
 import { inSlices } from '../../../shared/base/time/work-slices';
-import type { CallOptions } from '../../../shared/contract/shard/shard-client';
 import { compareHits } from '../../../shared/contract/shard/shard-read';
 import { countedElsewhere, NO_HOLD } from '../answer-hold';
 import type { CollectionRecord } from '../collections/collection-record';
-import type { Diversity, GroupKey, SearchRequest } from '../search-request';
+import type { Diversity, GroupKey } from '../search-request';
 import type { ScoredHit } from '../service';
 import { type OrderedItems, roundBytesMax } from '../vectors/ordered-items';
 import type { LookedAt } from './found-groups';
@@ -12,19 +11,10 @@ import { groupKeysOf, mustBeShort } from './group-key';
 import { bytesOfHits, HIT_BYTES } from './later-hits';
 import { hitsLookedAt } from './looked-at';
 import { marginallyRelevant, relativeScores } from './mmr';
-import { atLeast, placesOfList, type Ranked, type RankedLists, type RankOptions } from './ranked-lists';
+import { firstHits, placesOfList, type Ranked, type RankedLists, type RankedSearch } from './ranked-lists';
 
 /** Hits that are asked for at once at most, if no more are wanted, and at least. */
 const HITS = { most: 10_000, least: 16 };
-
-/** One search of which the hits are to differ. */
-interface DiverseSearch {
-  collection: CollectionRecord;
-  request: SearchRequest;
-  vector: Float32Array | null;
-  options: RankOptions;
-  call: CallOptions;
-}
 
 /** The hits of a list without those with a value of which there are as many as there may be. */
 class TakenHits {
@@ -66,7 +56,7 @@ export class DiverseLists {
   ) {}
 
   /** The request's page, of which all score enough. Errors: those of the lists; limit_exceeded for long values. */
-  async rank(search: DiverseSearch, diversity: Diversity): Promise<Ranked> {
+  async rank(search: RankedSearch, diversity: Diversity): Promise<Ranked> {
     const { offset, k } = search.request.page;
     const { hits, totalCount } =
       diversity.type === 'mmr' ? await this.byVectors(search, diversity) : await this.byValue(search, diversity);
@@ -74,9 +64,9 @@ export class DiverseLists {
   }
 
   /** The best hits of the list, as many as there are candidates, by marginal relevance. */
-  private async byVectors(search: DiverseSearch, { lambda, candidates }: Diversity & { type: 'mmr' }): Promise<Ranked> {
+  private async byVectors(search: RankedSearch, { lambda, candidates }: Diversity & { type: 'mmr' }): Promise<Ranked> {
     const { collection, request } = search;
-    const { hits: found, totalCount } = await this.list(search, request.query.filter, candidates);
+    const { hits: found, totalCount } = await firstHits(this.parts.lists, search, request.query.filter, candidates);
     const vectors = await this.vectorsOf(search, found);
     // What is gone meanwhile is left out.
     const hits = found.filter(({ externalId }) => vectors.has(externalId));
@@ -99,7 +89,7 @@ export class DiverseLists {
   }
 
   private async vectorsOf(
-    { collection, options: { hold = NO_HOLD }, call }: DiverseSearch,
+    { collection, options: { hold = NO_HOLD }, call }: RankedSearch,
     hits: readonly ScoredHit[],
   ): Promise<Map<string, Float32Array>> {
     const wanted = { vectors: true, texts: false };
@@ -122,7 +112,7 @@ export class DiverseLists {
    * hits as are wanted: what has such a value is filtered out then, so that a value of a million hits is passed over in
    * one step. Ranks of a fused list would change so: it is read as deep as groups are looked for in it.
    */
-  private async byValue(search: DiverseSearch, { path, atMost }: Diversity & { type: 'field' }): Promise<Ranked> {
+  private async byValue(search: RankedSearch, { path, atMost }: Diversity & { type: 'field' }): Promise<Ranked> {
     const { query, page } = search.request;
     const wanted = page.offset + page.k;
     const steps = placesOfList(query.source);
@@ -137,7 +127,7 @@ export class DiverseLists {
           : bothFilters(query.filter, { type: 'not', filter: { type: 'in', path, values: full } });
       const before = taken.hits.length;
       const places = steps?.[step] ?? Math.max(wanted, clamped(before + 2 ** (step + 1) * wanted));
-      const list = await this.list(search, filter, places);
+      const list = await firstHits(this.parts.lists, search, filter, places);
       totalCount ??= list.totalCount;
       await inSlices(taken.add(await hitsLookedAt(this.parts.ordered, search, list.hits)));
       const isLast = list.isEnd || (steps === null ? taken.hits.length === before : step + 1 === steps.length);
@@ -145,27 +135,6 @@ export class DiverseLists {
       // An approximate search may find with a filter what it did not find without.
       return { hits: steps === null ? taken.hits.sort(compareHits) : taken.hits, totalCount };
     }
-  }
-
-  /** The first hits of the list that score enough; `isEnd`: there are no more. */
-  private async list(
-    { collection, request, vector, options, call }: DiverseSearch,
-    filter: Filter | null,
-    places: number,
-  ): Promise<{ hits: ScoredHit[]; isEnd: boolean; totalCount: number | null }> {
-    const { hits, totalCount } = await this.parts.lists.rank(
-      collection,
-      {
-        query: { ...request.query, filter },
-        page: { k: places, offset: 0 },
-        output: { texts: false, explain: request.output.explain },
-      },
-      vector,
-      options,
-      call,
-    );
-    const enough = atLeast(hits, request.page);
-    return { hits: enough, isEnd: enough.length < hits.length || hits.length < places, totalCount };
   }
 }
 

@@ -1,14 +1,13 @@
 import { bothFilters, type Filter } from '../../../shared/contract/filter/filter';
-import type { CallOptions } from '../../../shared/contract/shard/shard-client';
 import { inSlices } from '../../../shared/base/time/work-slices';
 import type { CollectionRecord } from '../collections/collection-record';
-import type { GroupKey, Grouping, SearchRequest } from '../search-request';
+import type { GroupKey, Grouping } from '../search-request';
 import type { FoundGroup } from '../service';
 import type { OrderedItems } from '../vectors/ordered-items';
 import { compareGroups, FoundGroups, type LookedAt, type OpenGroup } from './found-groups';
 import { mustBeShort } from './group-key';
 import { hitsLookedAt } from './looked-at';
-import { atLeast, placesOfList, type Ranked, type RankedLists, type RankOptions } from './ranked-lists';
+import { firstHits, placesOfList, type Ranked, type RankedLists, type RankedSearch } from './ranked-lists';
 
 /** Hits that are asked for at once at most. */
 const HITS_MAX = 10_000;
@@ -29,13 +28,8 @@ export interface RankedGroups extends Pick<Ranked, 'totalCount'> {
 }
 
 /** One search that groups. */
-interface GroupedSearch {
-  collection: CollectionRecord;
-  request: SearchRequest;
+interface GroupedSearch extends RankedSearch {
   grouping: Grouping;
-  vector: Float32Array | null;
-  options: RankOptions;
-  call: CallOptions;
 }
 
 /**
@@ -160,21 +154,8 @@ export class GroupedLists {
     filter: Filter | null,
     places: number,
   ): Promise<{ hits: LookedAt[]; isEnd: boolean; totalCount: number | null }> {
-    const { collection, request, vector, options, call } = search;
-    const { hits, totalCount } = await this.parts.lists.rank(
-      collection,
-      {
-        query: { ...request.query, filter },
-        page: { k: places, offset: 0 },
-        output: { texts: false, explain: request.output.explain },
-      },
-      vector,
-      options,
-      call,
-    );
-    const enough = atLeast(hits, request.page);
-    const isEnd = enough.length < hits.length || hits.length < places;
-    return { hits: await hitsLookedAt(this.parts.ordered, search, enough), isEnd, totalCount };
+    const { hits, isEnd, totalCount } = await firstHits(this.parts.lists, search, filter, places);
+    return { hits: await hitsLookedAt(this.parts.ordered, search, hits), isEnd, totalCount };
   }
 
   private note(name: string, spread: number): void {

@@ -1,4 +1,5 @@
 import { hitsFromBytes, mergedPackedHits } from '../../../shared/wire/codecs/hit-codec';
+import type { Filter } from '../../../shared/contract/filter/filter';
 import { type FieldTable, fieldsLeft, hasAnyOf } from '../../../shared/contract/shard/field-table';
 import type { SearchesAtOnce } from '../../../shared/contract/shard/inline-search';
 import type { CallOptions, ShardClient } from '../../../shared/contract/shard/shard-client';
@@ -444,6 +445,30 @@ export function atLeast<H extends { score: number }>(hits: H[], { minScore }: Pi
   if (minScore === undefined) return hits;
   const end = hits.findIndex((hit) => !(hit.score >= minScore));
   return end < 0 ? hits : hits.slice(0, end);
+}
+
+/** A search of which lists are read from their beginning, as deep as it takes. */
+export interface RankedSearch {
+  collection: CollectionRecord;
+  request: SearchRequest;
+  vector: Float32Array | null;
+  options: RankOptions;
+  call: CallOptions;
+}
+
+/** The first `places` hits of the items that pass; `isEnd`: there are no more that score enough. */
+export async function firstHits(
+  lists: Pick<RankedLists, 'rank'>,
+  { collection, request, vector, options, call }: RankedSearch,
+  filter: Filter | null,
+  places: number,
+): Promise<{ hits: ScoredHit[]; isEnd: boolean; totalCount: number | null }> {
+  const query = { ...request.query, filter };
+  const output = { texts: false, explain: request.output.explain };
+  const page = { k: places, offset: 0 };
+  const { hits, totalCount } = await lists.rank(collection, { query, page, output }, vector, options, call);
+  const enough = atLeast(hits, request.page);
+  return { hits: enough, isEnd: enough.length < hits.length || hits.length < places, totalCount };
 }
 
 /** As hitBytesMax, of two lists that are fused. */
