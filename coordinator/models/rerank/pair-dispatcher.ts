@@ -10,8 +10,6 @@ export interface PairRunner extends Runner {
   score(query: string, texts: string[]): Promise<number[]>;
 }
 
-/** One that runs and one that follows at once, so that no runner waits for this thread. */
-const REQUESTS_PER_RUNNER = 2;
 /**
  * Pairs that may wait. A call is accepted whatever its size if none is waiting. A small model scores this many in about
  * ten seconds.
@@ -116,18 +114,14 @@ export class PairDispatcher {
   }
 
   private dispatch(): void {
-    // First one request for each runner. A second request only keeps a runner from running idle.
-    for (let round = 1; round <= REQUESTS_PER_RUNNER; round++) {
-      for (const seat of this.seats.all) {
-        if (seat.runner === null || seat.running >= round) continue;
-        const call = this.waiting.shift();
-        if (call === undefined) return;
-        const from = call.next;
-        call.next = Math.min(call.texts.length, from + seat.runner.textsMax);
-        this.waitingPairs -= call.next - from;
-        if (call.next < call.texts.length) this.waiting.push(call);
-        void this.run(seat, seat.runner, call, from);
-      }
+    for (const { seat, runner } of this.seats.free()) {
+      const call = this.waiting.shift();
+      if (call === undefined) return;
+      const from = call.next;
+      call.next = Math.min(call.texts.length, from + runner.textsMax);
+      this.waitingPairs -= call.next - from;
+      if (call.next < call.texts.length) this.waiting.push(call);
+      void this.run(seat, runner, call, from);
     }
   }
 

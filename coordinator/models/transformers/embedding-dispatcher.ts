@@ -12,8 +12,6 @@ import { type BatchBounds, TextQueue, type WaitingText } from './text-queue';
  */
 const TOGETHER: BatchBounds = { textsMax: 16, charactersMax: 1024 };
 const ALONE: BatchBounds = { textsMax: 1, charactersMax: Infinity };
-/** One that runs and one that follows at once, so that no worker waits for this thread. */
-const REQUESTS_PER_RUNNER = 2;
 /**
  * Texts that may wait. A call is accepted whatever its size if no text is waiting. A small model processes this many in
  * about ten seconds.
@@ -128,14 +126,10 @@ export class EmbeddingDispatcher {
   }
 
   private dispatch(): void {
-    // First one request for each runner. A second request only keeps a runner from running idle.
-    for (let round = 1; round <= REQUESTS_PER_RUNNER; round++) {
-      for (const seat of this.seats.all) {
-        if (seat.runner === null || seat.running >= round) continue;
-        const batch = this.queue.take(this.bounds);
-        if (batch === null) return;
-        void this.run(seat, seat.runner, batch);
-      }
+    for (const { seat, runner } of this.seats.free()) {
+      const batch = this.queue.take(this.bounds);
+      if (batch === null) return;
+      void this.run(seat, runner, batch);
     }
   }
 

@@ -31,6 +31,9 @@ const CHECK_MS = 60_000;
 /** Most batches take far less than a second. The rest of a stop needs its part of SHUTDOWN_TIMEOUT_MS, too. */
 const CLOSE_MS = 10_000;
 
+/** One that runs and one that follows at once, so that no runner waits for this thread. */
+const REQUESTS_PER_RUNNER = 2;
+
 /** The runners of one model. One that ends is replaced, and so is one that answers no more. */
 export class RunnerSeats<R extends Runner> {
   readonly all: Seat<R>[];
@@ -61,6 +64,17 @@ export class RunnerSeats<R extends Runner> {
   /** Tries to start runners where there are none. */
   refill(): void {
     for (const seat of this.all) if (seat.runner === null) void this.refillOne(seat);
+  }
+
+  /**
+   * Those that can take a request now, one for each: first who has none, because a second request only keeps a runner
+   * from running idle.
+   */
+  *free(): Generator<{ seat: Seat<R>; runner: R }> {
+    for (let round = 1; round <= REQUESTS_PER_RUNNER; round++) {
+      for (const seat of this.all)
+        if (seat.runner !== null && seat.running < round) yield { seat, runner: seat.runner };
+    }
   }
 
   /** Counts a request of a runner while it runs. */
