@@ -21,7 +21,7 @@ import {
   leastOf,
   type TermVariants,
 } from './keyword-planning';
-import { FILLERS_MAX } from './query-words';
+import { checkShare, FILLERS_MAX } from './query-words';
 
 /** What one analyser has at a place: a word, or words with a rule. */
 interface Item extends CutSpan {
@@ -110,7 +110,8 @@ class AnalysedDraft {
     const must = new Set(groups.flatMap((group) => (group.isMust ? this.keysOf(group) : [])));
     /** Terms that rules have by themselves. */
     const ofRules = new Set(groups.flatMap((group) => (group.hasRule ? singleTerms(group.ways) : [])));
-    for (const group of groups) this.addGroup(group, must, ofRules);
+    const beginning = begins === null ? undefined : groups.at(-1);
+    for (const group of groups) this.addGroup(group, must, ofRules, group === beginning);
     const words = this.beginnings.map(({ at }) => at);
     for (const filler of fillers) this.addFiller(filler);
     for (const clause of positive) if (!isOfBag(clause)) this.addClause(clause);
@@ -284,13 +285,14 @@ class AnalysedDraft {
     return [...(hasRule ? [whole] : []), ...parts.map((part) => keyOf(singleWays(part)))];
   }
 
-  private addGroup(group: AskedGroup, must: ReadonlySet<string>, ofRules: ReadonlySet<string>): void {
+  /** `begins`: the last word is the beginning of one, too, and counts although some leave it out. */
+  private addGroup(group: AskedGroup, must: ReadonlySet<string>, ofRules: ReadonlySet<string>, begins: boolean): void {
     const { ways, parts, hasRule, leftOut } = group;
     const { match } = this.query;
     const isAny = match === 'any';
     if (!isAny || hasRule) {
       const isMust = must.has(keyOf(ways));
-      const isFreeForSome = !isAny && !isMust && leftOut.length > 0;
+      const isFreeForSome = !isAny && !isMust && leftOut.length > 0 && (match === 'all' || !begins);
       const isNew = !this.known.has(keyOf(ways));
       const unit = this.addUnit(ways, { isOptional: !isMust && !isFreeForSome, isMust });
       if (unit !== null && isNew && isFreeForSome && match === 'all')
@@ -339,8 +341,11 @@ class AnalysedDraft {
   private unitOf(ways: readonly Way[], as: Pick<KeywordUnit, 'isOptional'>): KeywordUnit | null {
     const terms: number[] = [];
     const meanings: KeywordMeaning[] = [];
-    const typed = this.placesOf([...new Set(ways.flatMap((way) => (way.isTyped ? way.terms : [])))]);
-    if (typed === null) return null;
+    const written = new Set(ways.flatMap((way) => (way.isTyped ? way.terms : [])));
+    if (this.placesOf([...written]) === null) {
+      if (written.size > 0) checkShare(this.query.match);
+      return null;
+    }
     const met = new Set<string>();
     for (const way of ways) {
       const key = keyOf([{ ...way, isTyped: true }]);
@@ -495,7 +500,7 @@ class AnalysedDraft {
     lasts.forEach(({ variants }, i) => {
       const own: TermVariants = { place: places[i], ...variants, edits: 0 };
       const at = this.beginnings
-        .filter((one) => this.units[one.at].isOptional && one.typed.has(places[i]))
+        .filter((one) => (this.units[one.at].isOptional || this.isFree(one.at)) && one.typed.has(places[i]))
         .sort((a, b) => Number(a.hasRule) - Number(b.hasRule) || a.at - b.at)[0]?.at;
       const whole = this.beginnings.find((one) => this.allOf(one.at).some((all) => all.at(-1) === places[i]))?.at;
       if (at !== undefined) found.set(at, [...(found.get(at) ?? []), own]);
@@ -526,6 +531,10 @@ class AnalysedDraft {
       });
       this.variants.set(at, { edits: 0, of: merged });
     }
+  }
+
+  private isFree(unit: number): boolean {
+    return this.free.some(({ of }) => of === unit);
   }
 
   /** Of words with synonyms, the terms of which a document has to have all. */

@@ -55,7 +55,7 @@ export function keywordDraft(query: KeywordQuery, analyser: Analyser, synonyms?:
   const positive = query.clauses.filter(({ occurs }) => occurs !== 'not');
   const bag = positive.filter(isOfBag);
   // Together, so that stop words are left out where there are other words.
-  const words = askedWords(analyser, meaningOf({ ...query, clauses: bag }));
+  const words = askedWords(analyser, meaningOf({ ...query, clauses: bag }), query.match);
   const must = new Set(bag.flatMap(({ occurs, text }) => (occurs === 'must' ? analyser.terms(text) : [])));
   const terms: string[] = [];
   const units: KeywordUnit[] = [];

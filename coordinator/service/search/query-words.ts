@@ -1,4 +1,5 @@
 import { type Analyser, QUERY_TERMS_MAX, queryTerms, type QueryWord } from '../../../shared/base/text/analyser';
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { isScriptWithoutSpaces, segmentClassOf } from '../../../shared/base/text/segment-class';
 import type { KeywordQuery } from '../keyword-query';
 
@@ -13,9 +14,9 @@ export const FILLERS_MAX = 64;
 
 /**
  * The different words of a query in the order in which they first appear, with {@link QUERY_TERMS_MAX} terms at most.
- * Where there are only fillers, they are the words.
+ * Where there are only fillers, they are the words. Errors: those of {@link checkShare} where there are more.
  */
-export function askedWords(analyser: Analyser, text: string): AskedWord[] {
+export function askedWords(analyser: Analyser, text: string, match: KeywordQuery['match']): AskedWord[] {
   if (analyser.queryWords === undefined)
     return queryTerms(analyser, text).map((term) => ({ terms: [term], kind: 'word' }));
   const words = new Map<string, AskedWord>();
@@ -28,10 +29,25 @@ export function askedWords(analyser: Analyser, text: string): AskedWord[] {
       if (kind !== 'word') fillers += 1;
       const distinct = [...new Set(terms)];
       room -= distinct.length;
-      if (room < 0) return withWords([...words.values()]);
+      if (room < 0) {
+        checkShare(match);
+        return withWords([...words.values()]);
+      }
       words.set(key, { terms: distinct, kind });
     }
   return withWords([...words.values()]);
+}
+
+/**
+ * To be called where some words of a query are left out, because it has too many. Errors: limit_exceeded, if the number
+ * of its words counts.
+ */
+export function checkShare(match: KeywordQuery['match']): void {
+  if (match !== 'any')
+    throw new QuiverError(
+      'limit_exceeded',
+      `as the analysers of this collection cut the query, it has more than ${QUERY_TERMS_MAX} terms: with match "all" or at_least, it must have no more`,
+    );
 }
 
 function withWords(asked: AskedWord[]): AskedWord[] {

@@ -10,8 +10,11 @@ import type { PhrasePositions } from '../../positions/phrase-positions';
 
 /** Texts that are read at once. */
 const TEXTS_PER_READ = 256;
-/** Phrases that are kept at least, and at most; of those between, what was asked for in the last minute. */
-const KEPT = { least: 64, most: 1_024, ms: 60_000 };
+/**
+ * Phrases that are kept at least, and at most; of those between, what was asked for in the last minute. Where there are
+ * more, those go first that were not asked for longest, and a request that is answered now may need those of `usedMs`.
+ */
+const KEPT = { least: 64, most: 4_096, ms: 60_000, usedMs: 5_000 };
 /** What nobody asked for in so long goes. */
 const IDLE_MS = 5 * 60_000;
 /** Slots of which a phrase is to be looked for that nobody asks for at present. */
@@ -110,7 +113,7 @@ export class PhraseMatches {
       await (known.making ??= this.look(known).finally(() => {
         known.making = null;
         // Those who wait ask for it next.
-        known.usedAtMs = performance.now();
+        this.use(known);
       }));
     }
   }
@@ -180,8 +183,7 @@ export class PhraseMatches {
   }
 
   private get(condition: WordsCondition): KnownPhrase {
-    const key = `${condition.analyser ?? ''} ${condition.near ?? 0} ${condition.query}`;
-    let known = this.known.get(key);
+    let known = this.known.get(keyOf(condition));
     if (known === undefined) {
       this.makeRoom();
       known = {
@@ -193,21 +195,37 @@ export class PhraseMatches {
         making: null,
         usedAtMs: 0,
       };
-    } else this.known.delete(key);
-    known.usedAtMs = performance.now();
-    // The last one is that which was used last.
-    this.known.set(key, known);
+    }
+    this.use(known);
     return known;
+  }
+
+  /** The last one is that which was used last. */
+  private use(known: KnownPhrase): void {
+    known.usedAtMs = performance.now();
+    const key = keyOf(known.condition);
+    this.known.delete(key);
+    this.known.set(key, known);
   }
 
   /** Errors: overloaded, when very many phrases are asked for at once. */
   private makeRoom(): void {
     const nowMs = performance.now();
-    for (const [key, { making, usedAtMs }] of this.known) {
-      const keptMs = this.known.size >= KEPT.least ? KEPT.ms : IDLE_MS;
-      if (making === null && nowMs - usedAtMs >= keptMs) this.known.delete(key);
+    const { known } = this;
+    // The first ones were used before the others.
+    for (const [key, { making, usedAtMs }] of known) {
+      const keptMs = known.size >= KEPT.most ? KEPT.usedMs : known.size >= KEPT.least ? KEPT.ms : IDLE_MS;
+      if (nowMs - usedAtMs < keptMs) break;
+      if (making === null) known.delete(key);
     }
-    if (this.known.size >= KEPT.most)
-      throw new QuiverError('overloaded', `more than ${KEPT.most} phrases were asked for in a minute: try again later`);
+    if (known.size >= KEPT.most)
+      throw new QuiverError(
+        'overloaded',
+        `more than ${KEPT.most} phrases were asked for in ${KEPT.usedMs / 1_000} seconds: try again later`,
+      );
   }
+}
+
+function keyOf({ analyser, near = 0, query }: WordsCondition): string {
+  return `${analyser ?? ''} ${near} ${query}`;
 }

@@ -1,4 +1,5 @@
 import type { KeywordMatch } from '../../../../../coordinator/service/keyword-query';
+import { draftIn } from '../../../../../coordinator/service/search/collection-draft';
 import { keywordDraft, plannedKeywords } from '../../../../../coordinator/service/search/keyword-planning';
 import { analyserFor } from '../../../../../shared/base/text/analyser-for';
 import type { Language } from '../../../../../shared/base/text/language';
@@ -43,4 +44,35 @@ test('a last word that fills in is needed no more where it is the beginning of o
   for (const text of ['設定 する', '東京へ', '設定を'])
     expect(asked('ja', text, 'all', true)).toEqual(asked('ja', text, 'all'));
   expect(asked('ja', 'する', 'all', true).minimum).toBe(1);
+});
+
+describe('of more terms than are looked for', () => {
+  const COUNT = 1_025;
+  const words = Array.from({ length: COUNT }, (_, i) => `w${i}`).join(' ');
+  const of = (count: number): string => words.split(' ').slice(0, count).join(' ');
+  const TOO_MANY = 'it has more than 1024 terms';
+
+  test('the first count where any is enough, and a query of which a share must be there is refused', () => {
+    expect(asked('zh', words)).toEqual(asked('zh', of(COUNT - 1)));
+    expect(() => asked('zh', words, 'all')).toThrow(TOO_MANY);
+    expect(asked('zh', of(COUNT - 1), 'all')).toMatchObject({ minimum: COUNT - 1 });
+  });
+
+  test('those of all analysers of fields count together', () => {
+    const collection = {
+      language: 'en' as const,
+      keywordFields: [
+        { path: 'title', weight: 1, analyser: 'de' as const },
+        { path: 'text', weight: 1 },
+      ],
+    };
+    const draft = (count: number, match: KeywordMatch) =>
+      draftIn(collection, {
+        clauses: [{ occurs: 'may', text: of(count), start: 0, end: of(count).length }],
+        match,
+      });
+    expect(draft(512, 'all')).toMatchObject({ minimum: 512 });
+    expect(draft(513, 'any').terms).toHaveLength(1_024);
+    for (const match of ['all', { atLeast: 0.5 }] as const) expect(() => draft(513, match)).toThrow(TOO_MANY);
+  });
 });

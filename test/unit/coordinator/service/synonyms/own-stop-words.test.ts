@@ -38,7 +38,7 @@ test('what is stored, and what is shown of it, is that of the language', () => {
 
 test('words by a dictionary are left out, and those that fill in count', () => {
   const words = (given: Partial<StopWords>, text: string): string[] =>
-    askedWords(own('ja', given), text).flatMap(({ kind, terms }) => (kind === 'word' ? [terms.join('+')] : []));
+    askedWords(own('ja', given), text, 'any').flatMap(({ kind, terms }) => (kind === 'word' ? [terms.join('+')] : []));
   expect(words({}, '設定 東京')).toEqual(['設定', '東京']);
   expect(words({ add: ['設定'] }, '設定 東京')).toEqual(['東京']);
   expect(words({ add: ['設定'] }, '設定')).toEqual(['設定']);

@@ -109,4 +109,32 @@ describe('phrases that are asked for', () => {
     phrases.slots(RED_FOX).remove(1);
     expect(await found(phrases)).toEqual([1]);
   });
+
+  describe('when there are very many', () => {
+    const MOST = 4_096;
+    const phrase = (i: number): WordsCondition => ({ ...RED_FOX, query: `red ${i}` });
+    const ask = async (phrases: PhraseMatches, from: number, to: number): Promise<void> => {
+      for (let i = from; i < to; i++) await phrases.prepare(phrase(i));
+    };
+
+    test('the one that was not asked for longest goes, once nobody may need it any more', async () => {
+      jest.useFakeTimers({ now: 0, doNotFake: ['setImmediate', 'nextTick'] });
+      try {
+        const { phrases, state } = phrasesOf(new Map([[1, 'red 0']]));
+        await ask(phrases, 0, MOST);
+        await expect((async () => phrases.prepare(phrase(MOST)))()).rejects.toMatchObject({ kind: 'overloaded' });
+        jest.advanceTimersByTime(4_999);
+        await ask(phrases, 0, 1);
+        jest.advanceTimersByTime(1);
+        await ask(phrases, MOST, MOST + 1);
+        state.reads = 0;
+        await ask(phrases, 2, 4);
+        expect({ first: phrases.prepare(phrase(0)), reads: state.reads }).toEqual({ first: null, reads: 0 });
+        await ask(phrases, 1, 2);
+        expect(state.reads).toBe(1);
+      } finally {
+        jest.useRealTimers();
+      }
+    });
+  });
 });
