@@ -41,6 +41,7 @@ interface Found {
   results: Hit[];
   groups?: { key: unknown; hits: Hit[] }[];
   total_matches?: number;
+  next_cursor?: string | null;
   profile?: SearchProfile;
 }
 
@@ -146,6 +147,7 @@ async function search(context: CommandContext, name: string, options: SearchOpti
   const width = outputWidth(context);
   context.output.write(table(columns, shown, width));
   if (answer.total_matches !== undefined) context.messages.write(`total: ${count(answer.total_matches)}\n`);
+  if (answer.next_cursor) context.messages.write(`more: --cursor ${answer.next_cursor}\n`);
   if (answer.profile !== undefined) context.output.write(`\n${profileText(answer.profile, width)}`);
 }
 

@@ -75,6 +75,10 @@ const OWN: { [Each in Unmade]: OwnFlag<Each> | null } & { [Each in Name]?: OwnFl
   prefix_last: { flags: '--prefix-last', says: 'the last word may be a beginning' },
   k: { flags: '-k, --k <count>', says: 'how many', parse: wholeNumber(1, K_MAX), byDefault: K_DEFAULT },
   offset: { flags: '--offset <count>', says: 'leave out the best so many', parse: wholeNumber(0, K_MAX) },
+  cursor: {
+    flags: '--cursor <cursor>',
+    says: 'pages that continue each other: "first", then what the page before printed',
+  },
   filters: null,
   fields: { flags: '--fields <names>', says: 'metadata to show; otherwise all', parse: names },
   highlight: {

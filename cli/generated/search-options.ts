@@ -22,6 +22,7 @@ export const SEARCH_OPTIONS = {
   group_size: { kind: 'integer', says: 'hits of a group at most' },
   group_missing: { kind: 'choice', choices: ['leave_out', 'each'], says: 'items without such a value are left out (default), or each a group with the key null' },
   diversity: { kind: 'other', says: 'results that differ' },
+  cursor: { kind: 'string', says: 'pages that continue each other, without offset and as far as the list goes' },
   explain: { kind: 'boolean', says: 'results also carry how they came to their places' },
   rerank: { kind: 'other', says: 'a model that reads the query’s text together with that of each of the best results puts these in another order' },
   min_score: { kind: 'number', says: 'results that score less are left out' },

@@ -119,6 +119,16 @@ export interface Page {
   groups?: Grouping | undefined;
   /** How hits differ from each other; not of groups. */
   diversity?: Diversity | undefined;
+  /** Of a page that others continue: then `offset` is 0. undefined: the answer has no cursor. */
+  cursor?: PageCursor | undefined;
+}
+
+/** Which page of a chain is wanted (search-chain.ts). */
+export interface PageCursor {
+  /** As the page before answered it; null: the first page is wanted. */
+  text: string | null;
+  /** How long after the first page the chain goes on. */
+  secondsMax: number;
 }
 
 export type Diversity =

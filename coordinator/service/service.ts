@@ -502,6 +502,8 @@ export interface FoundList extends FoundHits {
   totalMatches?: number | undefined;
   /** Of a search that reranks. */
   rerank?: RerankedFacts | undefined;
+  /** Of a search with a cursor: that of the next page; null: there is none. */
+  nextCursor?: string | null | undefined;
 }
 
 /** Completes hits as they are taken. */

@@ -17,6 +17,7 @@ import type { VectorStorage } from '../../shared/contract/vector/vector-storage'
 import {
   type Hit,
   LEFT_OUT,
+  type ListPart,
   type RequestOf,
   type StoredItem,
   type VectorSearch,
@@ -420,6 +421,36 @@ export function describeShardClient(
         const counted = async (given: Filter): Promise<number> =>
           client.read(id, 'matches', { filter: given }, IN_TIME());
         expect([await counted(filter!), await counted(parseFilter({ n: 'none' })!)]).toEqual([10, 0]);
+      });
+
+      test('go on behind a place, with what has not changed since a version', async () => {
+        const id = await opened();
+        const ids = Array.from({ length: 40 }, (_, i) => `v${String(i).padStart(2, '0')}`);
+        await write(id, ...ids.map((externalId, i) => put(externalId, [1, i >> 1, 0, 0], { text: 'word' })));
+        const versionMax = await client.read(id, 'lastVersion', null, IN_TIME());
+        expect(versionMax).toBeGreaterThan(0);
+        await write(id, put('v04', [1, 30, 0, 0], { text: 'word' }), put('new', [1, 1, 0, 0], { text: 'word' }));
+        await write(id, remove('v07'));
+        expect(await client.read(id, 'lastVersion', null, IN_TIME())).toBeGreaterThan(versionMax);
+        const stayed = ids.filter((externalId) => externalId !== 'v04' && externalId !== 'v07');
+        const statistics = { documentCount: 40, totalLength: 40, documentFrequencies: [40] };
+        const filter = parseFilter({ $id: ids });
+        const reads = [
+          async (part: ListPart) =>
+            (await client.read(id, 'search', { ...near([1, 0, 0, 0], { k: 5, filter }), part }, IN_TIME())).hits,
+          (part: ListPart) =>
+            client.read(id, 'keywordSearch', { terms: ['word'], statistics, k: 5, filter: null, part }, IN_TIME()),
+        ];
+        for (const read of reads) {
+          const found: Hit[] = [];
+          for (let hits: Hit[] = []; ; found.push(...hits)) {
+            hits = await read({ versionMax, after: found.at(-1) ?? null, passed: found.length });
+            if (hits.length === 0) break;
+          }
+          expect(found.map(({ externalId }) => externalId)).toEqual(stayed);
+          const again = await read({ versionMax, after: found[4], passed: 5 });
+          expect(again).toEqual(found.slice(5, 10));
+        }
       });
 
       test('tell how many vectors the shard has, whatever k, the filter and the matches', async () => {

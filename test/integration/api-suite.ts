@@ -1,6 +1,7 @@
 import { ApiClient } from '../support/targets/api-client';
 import type { ApiTarget, StartTarget } from '../support/targets/api-target';
 import { accessSuite } from './api-suite/access';
+import { cursorsSuite } from './api-suite/cursors';
 import { collectionsSuite } from './api-suite/collections';
 import { documentsSuite } from './api-suite/documents';
 import { filtersSuite } from './api-suite/filters';
@@ -97,6 +98,7 @@ export function describeApi(name: string, startTarget: StartTarget): void {
     readsBesideWritesSuite(context);
     recallSuite(context);
     searchSuite(context);
+    cursorsSuite(context);
     samplesSuite(context);
     languagesSuite(context);
     synonymsSuite(context);

@@ -27,6 +27,8 @@ import { vectorFromAnswer } from './vectors';
 const FETCH_IDS_MAX = 100;
 const BULK_QUERIES_MAX = 20;
 const SCROLL_LIMIT = 1000;
+/** Hits of one page of a search that is read to its end. */
+const SEARCH_PAGE = 100;
 
 /** Answers of a service that does not know it have arrays. */
 const AS_BASE64 = { vector_format: 'base64' };
@@ -398,6 +400,25 @@ export class QuiverCollection<Meta extends object = Metadata> {
     options?: CallOptions,
   ): Promise<api.TypedAnswer<api.SearchAnswer, Meta>> {
     return this.ask<api.SearchAnswer>('search', request, options);
+  }
+
+  /**
+   * Every hit of a search, best first, page by page: of what has not changed since the first page, none twice. The
+   * service sets a time for all of them (CURSOR_SECONDS). Groups and other forms: `cursor` of their requests.
+   */
+  async *searchAll(
+    request: Omit<api.SearchRequest, 'cursor' | 'offset' | 'group_by' | 'group_size' | 'group_missing'>,
+    options?: CallOptions,
+  ): AsyncGenerator<NonNullable<api.TypedAnswer<api.SearchAnswer, Meta>['results']>[number]> {
+    let cursor: string | null = 'first';
+    do {
+      const page: api.TypedAnswer<api.SearchAnswer, Meta> = await this.search(
+        { k: SEARCH_PAGE, ...request, cursor },
+        options,
+      );
+      yield* page.results ?? [];
+      cursor = page.next_cursor ?? null;
+    } while (cursor !== null);
   }
 
   /**

@@ -61,7 +61,7 @@ function searcher(search: SearchService, doubts: FilterDoubts): (call: SearchCal
       const { utf8Hits, timing, totalMatches } = found;
       const total = totalMatches === undefined ? '' : `,"total_matches":${totalMatches}`;
       const within = request.output.order === undefined ? '' : WITHIN_HITS;
-      const behind = `${members === undefined ? '' : members(found)}${total}${rerankMember(found.rerank)}${within}${timingMember(timing, includeTiming)}${profile()}}`;
+      const behind = `${members === undefined ? '' : members(found)}${total}${rerankMember(found.rerank)}${cursorMember(found)}${within}${timingMember(timing, includeTiming)}${profile()}}`;
       const head = `{${before}"${found.groups === undefined ? 'results' : 'groups'}":`;
       if (utf8Hits !== undefined) return { type: 'hits', before: head, hits: utf8Hits, behind, worked: timing };
       const writer = hitWriter(request.output, hit);
@@ -120,6 +120,17 @@ function totalsMember(results: readonly FoundList[]): string {
 function rerankedMember(results: readonly FoundList[]): string {
   if (results.every(({ rerank }) => rerank === undefined)) return '';
   return `,"rerank":${JSON.stringify(results.map(({ rerank = null }) => rerank))}`;
+}
+
+/** The member `next_cursor` with a comma before it; empty where the request has no cursor. */
+function cursorMember({ nextCursor }: FoundList): string {
+  return nextCursor === undefined ? '' : `,"next_cursor":${JSON.stringify(nextCursor)}`;
+}
+
+/** The same of several searches; empty if none of them has a cursor. */
+function cursorsMember(results: readonly FoundList[]): string {
+  if (results.every(({ nextCursor }) => nextCursor === undefined)) return '';
+  return `,"next_cursor":${JSON.stringify(results.map(({ nextCursor = null }) => nextCursor))}`;
 }
 
 /** Errors: limit_exceeded when a model is to read more than may wait for it: that would never be let in. */
@@ -212,7 +223,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
           );
         }
         const within = body.queries.some(({ output }) => output.order !== undefined) ? WITHIN_HITS : '';
-        const behind = `${totalsMember(results)}${rerankedMember(results)}${within}${timingMember(timing, body.include_timing)}${profile()}}`;
+        const behind = `${totalsMember(results)}${rerankedMember(results)}${cursorsMember(results)}${within}${timingMember(timing, body.include_timing)}${profile()}}`;
         const writers = body.queries.map(({ output }) => hitWriter(output));
         const isGrouped = results.some(({ groups }) => groups !== undefined);
         return {

@@ -18,6 +18,7 @@ export type HttpLimits = Pick<
   | 'kMax'
   | 'bulkQueriesMax'
   | 'searchEffortMax'
+  | 'cursorSeconds'
   | 'queryLengthMax'
   | 'searchTextLengthMax'
   | 'stallTimeoutMs'

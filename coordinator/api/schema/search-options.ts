@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ErrorKind } from '../../../shared/base/errors/quiver-error';
 import { TEXT_FIELD } from '../../../shared/contract/shard/keyword-fields';
+import { isOfNow } from '../../../shared/contract/filter/parse-filter';
 import type { OrderKey } from '../../../shared/contract/shard/item-order';
 import {
   type Diversity,
@@ -18,6 +19,9 @@ import { type IssueSink, report } from '../fields/issue';
 /** Hits of one group, and of all groups of an answer, as a multiple of MAX_K. */
 const GROUP_SIZE_MAX = 100;
 const GROUPED_HITS_FACTOR = 10;
+
+/** The cursor of the first page. */
+const FIRST_PAGE = 'first';
 
 /** From how many hits diverse ones are chosen if a search does not say it. */
 const CANDIDATES_DEFAULT = 100;
@@ -235,6 +239,14 @@ function optionsOf(limits: HttpLimits) {
         page.diversity = chosen;
       },
     ),
+    cursor: option(
+      optional(z.string().min(1)).meta({
+        description: `Pages that continue each other, without offset and as far as the list goes: "first", then \`next_cursor\` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for ${limits.cursorSeconds} seconds (CURSOR_SECONDS), and ends when the collection is resharded.`,
+      }),
+      ({ page }, cursor) => {
+        page.cursor = { text: cursor === FIRST_PAGE ? null : cursor, secondsMax: limits.cursorSeconds };
+      },
+    ),
     explain: option(
       withDefault(z.boolean(), false).meta({
         description:
@@ -419,6 +431,36 @@ function checkRerank(
     });
 }
 
+/** Reports cursors of what is no list that goes on. */
+function checkCursor(
+  { query: { filter }, page: { offset, diversity, cursor }, rerank }: SearchDraft,
+  source: Source | null,
+  given: Partial<GivenOptions>,
+  sink: IssueSink,
+): void {
+  if (cursor === undefined) return;
+  const refuse = (message: string, name: string): void =>
+    report(sink, given, message, { kind: 'invalid_parameter', path: [name] });
+  if (offset > 0)
+    refuse('counts from the beginning, and a cursor says where a page begins: give one of both', 'offset');
+  if (diversity !== undefined)
+    refuse(
+      'continues lists, and diversity chooses from its candidates alone: ask for all of them in one page',
+      'cursor',
+    );
+  if (rerank?.budgetMs !== undefined)
+    refuse('with budget_ms, what is read in time is put in order, which differs from page to page', 'cursor');
+  if (source?.type === 'fused')
+    refuse('continues lists of one kind, not of vectors and keywords: take offset', 'cursor');
+  if (source?.type === 'examples' && source.strategy === 'best_score')
+    refuse(
+      'continues lists in the order of one vector, and strategy "best_score" has several: take "average"',
+      'cursor',
+    );
+  if (filter !== null && isOfNow(filter))
+    refuse('have dates from now, which another page would take for others: give the dates themselves', 'filters');
+}
+
 /** Fields of a page that a request may give in its body or in its query string: undefined where they are not. */
 export const pageParts = {
   k: optional(count).meta({ description: `Default ${K_DEFAULT}.` }),
@@ -460,6 +502,7 @@ export function searchFields(limits: HttpLimits): SearchFields {
       const found = source();
       checkHighlight(draft, found, given, sink);
       checkRerank(draft, found, given, sink, kName);
+      checkCursor(draft, found, given, sink);
       return found === null ? z.NEVER : { ...draft, query: { source: found, ...draft.query } };
     },
   };

@@ -256,6 +256,9 @@ const withTotal = {
   within,
   total_matches: z.int().optional().meta({ description: 'Items that pass the filters; present if total is true.' }),
   rerank: rerankedFacts.optional(),
+  next_cursor: z.string().nullable().optional().meta({
+    description: 'The cursor of the next page, null at the end; present if the request has one.',
+  }),
   ...onRequest,
 };
 
@@ -305,6 +308,10 @@ export const bulkSearchAnswer = z.object({
   }),
   rerank: z.array(rerankedFacts.nullable()).optional().meta({
     description: 'For each query what was reranked, null where it has no rerank; present if one has.',
+  }),
+  next_cursor: z.array(z.string().nullable()).optional().meta({
+    description:
+      'For each query the cursor of its next page, null at the end or where it has none; present if one has.',
   }),
   ...onRequest,
 });

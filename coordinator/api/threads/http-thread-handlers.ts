@@ -232,6 +232,7 @@ function hitsOf(read: AnyRead): number {
     case 'fields':
     case 'keywordExpansions':
     case 'keywordStatistics':
+    case 'lastVersion':
     case 'marks':
     case 'matches':
     case 'optimize':

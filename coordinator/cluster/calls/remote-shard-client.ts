@@ -290,6 +290,7 @@ function filtersOf(request: object | null): Filter[] {
 const FEATURES_OF_READS: Partial<Record<ReadKind, Feature>> = {
   aggregate: 'aggregates',
   keywordExpansions: 'keyword-plans',
+  lastVersion: 'list-parts',
   order: 'ordered-scroll',
 };
 
@@ -299,8 +300,12 @@ function isOfFieldAnalysers({ isFree, meanings }: KeywordUnit): boolean {
 }
 
 /** What a node has to know for a read. */
-function featuresOf(kind: ReadKind | 'write', plan: KeywordSearch['plan'], isWeighted: boolean): Feature[] {
-  const features: Feature[] = isWeighted ? ['field-weights'] : [];
+function featuresOf(
+  kind: ReadKind | 'write',
+  { plan, fieldWeights, part }: Partial<Pick<KeywordSearch, 'plan' | 'fieldWeights' | 'part'>>,
+): Feature[] {
+  const features: Feature[] = fieldWeights === undefined ? [] : ['field-weights'];
+  if (part !== undefined) features.push('list-parts');
   const feature = FEATURES_OF_READS[kind as ReadKind];
   if (feature !== undefined) features.push(feature);
   if (kind !== 'keywordSearch' || plan === undefined) return features;
@@ -317,8 +322,7 @@ function mustBeKnown(
   lacking: readonly string[],
   request: object | null = null,
 ): void {
-  const { plan, fieldWeights } = (request ?? {}) as Partial<KeywordSearch>;
-  const unknown = featuresOf(kind, plan, fieldWeights !== undefined).find((one) => lacking.includes(one));
+  const unknown = featuresOf(kind, (request ?? {}) as Partial<KeywordSearch>).find((one) => lacking.includes(one));
   if (unknown === undefined && !filters.some((filter) => needsAny(filter, lacking))) return;
   throw new QuiverError(
     'unavailable',

@@ -48,7 +48,7 @@ export class FoundGroups {
     for (const [i, { hit, metadata }] of hits.entries()) {
       const keys = groupKeysOf(metadata, path);
       for (const key of keys.length > 0 ? keys : each ? [null] : []) {
-        const name = nameOf(key, hit);
+        const name = groupName(key, hit);
         if (known.some(({ groups }) => groups.has(name))) continue;
         const group = this.groups.get(name);
         if (group === undefined) this.groups.set(name, { key, hits: [hit], isWhole: size === 1 || key === null });
@@ -79,7 +79,7 @@ export function compareGroups(a: FoundGroup, b: FoundGroup): number {
   return compareHits(a.hits[0], b.hits[0]) || compareKeys(a.key, b.key);
 }
 
-/** 1 and "1" are two keys. */
-function nameOf(key: GroupKey, hit: ScoredHit): string {
+/** Of the group that a hit is in by a key: 1 and "1" are two, and without a key it is alone. */
+export function groupName(key: GroupKey, hit: ScoredHit): string {
   return key === null ? `-${hit.externalId}` : `${typeof key} ${key}`;
 }

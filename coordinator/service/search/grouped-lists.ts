@@ -28,7 +28,7 @@ export interface RankedGroups extends Pick<Ranked, 'totalCount'> {
 }
 
 /** One search that groups. */
-interface GroupedSearch extends RankedSearch {
+export interface GroupedSearch extends RankedSearch {
   grouping: Grouping;
 }
 
@@ -60,7 +60,7 @@ export class GroupedLists {
     const { found, totalCount } =
       placesOfList(query.source) !== null ? await this.ofPlaces(search, last) : await this.nearest(search, last);
     const groups = found.slice(page.offset, last);
-    if (groups.some(({ isWhole }) => !isWhole)) await this.fill(search, groups);
+    await filled(search, groups, (filter, places) => this.list(search, filter, places));
     return { groups: groups.map(({ key, hits }) => ({ key, hits })), totalCount };
   }
 
@@ -98,7 +98,7 @@ export class GroupedLists {
       mustBeShort(found.keys, grouping.path);
       // Nothing new among so many: they were written meanwhile.
       const isStuck = filter !== request.query.filter && fresh.size === 0;
-      filter = ungrouped(request.query.filter, grouping, found);
+      filter = ungrouped(request.query.filter, grouping, found.keys);
       places = clamped(isStuck ? 4 * places : found.alone + 2 * (wanted - found.size) * SPREAD.first);
     }
   }
@@ -122,32 +122,6 @@ export class GroupedLists {
     return { found: found.list(), totalCount };
   }
 
-  /** Adds the hits that groups lack: the best of those that have their keys. */
-  private async fill(search: GroupedSearch, groups: readonly OpenGroup[]): Promise<void> {
-    const { request, grouping } = search;
-    const { size } = grouping;
-    const some = Math.max(1, Math.floor(HITS_MAX / (2 * size)));
-    for (;;) {
-      const lacking = groups.filter(({ isWhole }) => !isWhole).slice(0, some);
-      if (lacking.length === 0) return;
-      // So many are either all that there are, or enough for one of them.
-      const places = clamped(2 * size * lacking.length);
-      const keys = lacking.map(({ key }) => key as Exclude<GroupKey, null>);
-      const filter = bothFilters(request.query.filter, { type: 'in', path: grouping.path, values: keys });
-      const list = await this.list(search, filter, places);
-      const read = newGroups(grouping);
-      await inSlices(read.add(list.hits));
-      const now = new Map(read.list().map((group) => [group.key, group]));
-      for (const group of lacking) {
-        const found = now.get(group.key);
-        if (found !== undefined && found.hits.length >= group.hits.length) group.hits = found.hits;
-        group.isWhole = list.isEnd || found?.isWhole === true;
-      }
-      // None of them: they were written meanwhile.
-      if (lacking.every(({ isWhole }) => !isWhole)) for (const group of lacking) group.isWhole = true;
-    }
-  }
-
   /** The first hits of the list; `isEnd`: there are no more that score enough. */
   private async list(
     search: GroupedSearch,
@@ -166,6 +140,38 @@ export class GroupedLists {
   }
 }
 
+/**
+ * Adds the hits that groups lack: the best of those that have their keys. `first`: the first hits of the list that pass
+ * a filter.
+ */
+export async function filled(
+  { request, grouping }: GroupedSearch,
+  groups: readonly OpenGroup[],
+  first: (filter: Filter, places: number) => Promise<{ hits: LookedAt[]; isEnd: boolean }>,
+): Promise<void> {
+  const { size } = grouping;
+  const some = Math.max(1, Math.floor(HITS_MAX / (2 * size)));
+  for (;;) {
+    const lacking = groups.filter(({ isWhole }) => !isWhole).slice(0, some);
+    if (lacking.length === 0) return;
+    // So many are either all that there are, or enough for one of them.
+    const places = clamped(2 * size * lacking.length);
+    const keys = lacking.map(({ key }) => key as Exclude<GroupKey, null>);
+    const filter = bothFilters(request.query.filter, { type: 'in', path: grouping.path, values: keys });
+    const list = await first(filter, places);
+    const read = newGroups(grouping);
+    await inSlices(read.add(list.hits));
+    const now = new Map(read.list().map((group) => [group.key, group]));
+    for (const group of lacking) {
+      const found = now.get(group.key);
+      if (found !== undefined && found.hits.length >= group.hits.length) group.hits = found.hits;
+      group.isWhole = list.isEnd || found?.isWhole === true;
+    }
+    // None of them: they were written meanwhile.
+    if (lacking.every(({ isWhole }) => !isWhole)) for (const group of lacking) group.isWhole = true;
+  }
+}
+
 function newGroups({ path, size, missing }: Grouping): FoundGroups {
   return new FoundGroups({ path, size, each: missing === 'each' });
 }
@@ -180,8 +186,8 @@ function placesOf(hits: readonly LookedAt[], group: FoundGroup): number {
 }
 
 /** What passes the filter and is in a group besides these. */
-function ungrouped(filter: Filter | null, { path, missing }: Grouping, found: FoundGroups): Filter {
-  const others: Filter = { type: 'others', path, values: found.keys };
+export function ungrouped(filter: Filter | null, { path, missing }: Grouping, keys: Exclude<GroupKey, null>[]): Filter {
+  const others: Filter = { type: 'others', path, values: keys };
   if (missing === 'leave_out') return bothFilters(filter, others);
   const none: Filter = { type: 'not', filter: { type: 'others', path, values: [] } };
   return bothFilters(filter, { type: 'or', filters: [others, none] });

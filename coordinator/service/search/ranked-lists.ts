@@ -28,6 +28,7 @@ import { HybridSearch } from './hybrid-search';
 import type { NotedTerms } from './text-fragments';
 import { bytesOfHits, contentBound, contentBytesOf, HIT_BYTES, hitBytesMax } from './later-hits';
 import { mergeHits } from './merge';
+import type { SearchChain } from './search-chain';
 import type { SearchPhase } from './search-observer';
 
 /** Bytes of contents that come with each of the two lists of a fused search: its answer has few of the hits in them. */
@@ -38,7 +39,12 @@ const GROUPED_DEPTH = 4;
 const GROUPED_DEPTH_MAX = 10_000;
 
 /** What the merge of hits as bytes does with options; those of the place in the list are looked at by themselves. */
-const PACKED_PAGE: FieldTable<Omit<Page, 'k' | 'offset'>> = { minScore: 'left', groups: 'left', diversity: 'left' };
+const PACKED_PAGE: FieldTable<Omit<Page, 'k' | 'offset'>> = {
+  minScore: 'left',
+  groups: 'left',
+  diversity: 'left',
+  cursor: 'left',
+};
 const PACKED_OUTPUT: FieldTable<Output> = {
   fields: 'left',
   texts: 'left',
@@ -62,6 +68,8 @@ export interface Ranked {
   groups?: readonly FoundGroup[] | undefined;
   /** Of a list that was reranked: what scores too little is left out already. */
   rerank?: RerankedFacts | undefined;
+  /** Of a page of a chain: the cursor of the next one; null: there is none. */
+  nextCursor?: string | null | undefined;
   /** Vectors in the collection; null: nobody said it on the way. */
   totalCount: number | null;
 }
@@ -76,6 +84,8 @@ export interface RankOptions {
   terms?: NotedTerms | undefined;
   /** Of a search by examples: their vectors. */
   examples?: ExampleVectors | undefined;
+  /** Of a request with a cursor. */
+  chain?: SearchChain | undefined;
 }
 
 /** Who is told how long a step took. */
@@ -139,7 +149,7 @@ export class RankedLists {
           this.nearest(known.collection, vector!, request, options, call),
         );
       case 'like':
-        return this.others(collection, vector!, request, new Set([source.externalId]), options, call);
+        return this.others(collection, vector!, request, leftOutOf(source), options, call);
       case 'examples':
         return this.likeExamples(collection, vector!, request, source, options, call);
       case 'fused':
@@ -240,7 +250,7 @@ export class RankedLists {
     call: CallOptions,
   ): Promise<Ranked> {
     const examples = options.examples!;
-    const leftOut = examplesOf(source);
+    const leftOut = leftOutOf(source);
     // One positive alone is the same by both strategies.
     if (source.strategy === 'average' || (examples.positives.length === 1 && examples.negatives.length === 0))
       return this.others(collection, vector, request, leftOut, options, call);
@@ -408,16 +418,19 @@ export class RankedLists {
 }
 
 /** How far down a ranked list a page is looked for. */
-export function depthOf(source: Source, { k, offset, groups, diversity }: Page): number {
-  if (diversity?.type === 'mmr') return diversity.candidates + leftOutOf(source);
-  if (diversity !== undefined) return Math.min(GROUPED_DEPTH_MAX, GROUPED_DEPTH * (offset + k)) + leftOutOf(source);
+export function depthOf(source: Source, { k, offset, groups, diversity, cursor }: Page): number {
+  const leftOut = leftOutOf(source).size;
+  if (diversity?.type === 'mmr') return diversity.candidates + leftOut;
+  if (diversity !== undefined) return Math.min(GROUPED_DEPTH_MAX, GROUPED_DEPTH * (offset + k)) + leftOut;
   if (groups !== undefined) return Math.min(GROUPED_DEPTH_MAX, GROUPED_DEPTH * (offset + k) * groups.size);
-  return offset + k + leftOutOf(source);
+  return offset + k + leftOut + (cursor === undefined ? 0 : 1);
 }
 
-/** How many places are read for items that are most likely there, and are left out. */
-function leftOutOf(source: Source): number {
-  return source.type === 'like' ? 1 : source.type === 'examples' ? examplesOf(source).size : 0;
+/** The items that are most likely found, and are left out: what hits are to be like. */
+export function leftOutOf(source: Source): Set<string> {
+  if (source.type === 'like') return new Set([source.externalId]);
+  if (source.type !== 'examples') return new Set();
+  return new Set([...source.positives, ...source.negatives].flatMap(({ externalId }) => externalId ?? []));
 }
 
 /** Places of a fused list that are looked at, one step after the other until there is enough. */
@@ -430,11 +443,6 @@ const FUSED_PLACES: readonly number[] = [40, 200, 1_000, 10_000];
 export function placesOfList(source: Source): readonly number[] | null {
   if (source.type === 'listed') return [source.externalIds.length];
   return source.type === 'fused' ? FUSED_PLACES : null;
-}
-
-/** The items among examples. */
-function examplesOf({ positives, negatives }: Source & { type: 'examples' }): Set<string> {
-  return new Set([...positives, ...negatives].flatMap(({ externalId }) => externalId ?? []));
 }
 
 /**

@@ -8,7 +8,7 @@ import { inSlices } from '../../../shared/base/time/work-slices';
 import { RERANKED_UNITS_MAX, type RerankProvider } from '../../models/rerank/reranker';
 import { type AnswerHold, countedElsewhere, NO_HOLD } from '../answer-hold';
 import type { CollectionRecord } from '../collections/collection-record';
-import { queryTextOf, type Reranking, type SearchRequest } from '../search-request';
+import { type Grouping, type Page, queryTextOf, type Reranking, type SearchRequest } from '../search-request';
 import type { FoundGroup, RerankedFacts, ScoredHit } from '../service';
 import type { OrderedItems } from '../vectors/ordered-items';
 import { FoundGroups } from './found-groups';
@@ -18,7 +18,7 @@ import { atLeast, type Ranked, type RankedLists, type RankOptions, type RecordSt
 const HITS_PER_STEP = 64;
 
 /** One search that reranks. */
-interface RerankedSearch {
+export interface RerankedSearch {
   collection: CollectionRecord;
   request: SearchRequest;
   reranking: Reranking;
@@ -28,7 +28,7 @@ interface RerankedSearch {
 }
 
 /** A hit of the first list, and what of it the model and the grouping read. */
-interface Candidate {
+export interface Candidate {
   hit: ScoredHit;
   /** From 1. */
   rank: number;
@@ -72,10 +72,22 @@ export class RerankedLists {
 
   /** Errors: those of the list and of the model. */
   async rank(search: RerankedSearch): Promise<Ranked> {
-    const { request, reranking, collection, vector, options, call } = search;
-    const { reranker, lists, clock, recordStep } = this.parts;
+    const { request, collection, vector, options, call } = search;
+    const { ordered, rerank, totalCount } = await this.order(search, async () =>
+      this.parts.lists.rank(collection, firstSearchOf(request), vector, options, call),
+    );
+    return { ...(await pageOf(ordered, request.page)), totalCount, rerank };
+  }
+
+  /** All that is reranked of the list that `first` finds, or keeps its place behind it, in the new order. */
+  async order(
+    search: RerankedSearch,
+    first: () => Promise<Pick<Ranked, 'hits' | 'totalCount'>>,
+  ): Promise<{ ordered: Candidate[]; rerank: RerankedFacts; totalCount: number | null }> {
+    const { request, reranking, options, call } = search;
+    const { reranker, clock, recordStep } = this.parts;
     const model = await reranker.modelOf(reranking.model);
-    const list = await lists.rank(collection, firstSearchOf(request), vector, options, call);
+    const list = await first();
     const startMs = clock.monotonicMs();
     const candidates = await this.candidates(search, atLeast(list.hits, request.page));
     const withText = candidates.filter(({ text }) => text !== '');
@@ -100,8 +112,11 @@ export class RerankedLists {
     };
     const ordered = inOrder(candidates, scored, reranking.leastScore);
     recordStep(call, 'rerank', startMs);
-    const shown = request.output.texts ? ordered : ordered.map(withoutText);
-    return { ...(await pageOf(shown, request)), totalCount: list.totalCount, rerank };
+    return {
+      ordered: request.output.texts ? ordered : ordered.map(withoutText),
+      rerank,
+      totalCount: list.totalCount,
+    };
   }
 
   private async candidates(
@@ -193,15 +208,19 @@ function withoutText(candidate: Candidate): Candidate {
 
 async function pageOf(
   candidates: readonly Candidate[],
-  { page: { k, offset, groups: grouping } }: SearchRequest,
+  { k, offset, groups: grouping }: Page,
 ): Promise<Pick<Ranked, 'hits' | 'groups'>> {
   if (grouping === undefined) return { hits: candidates.slice(offset, offset + k).map(({ hit }) => hit) };
-  const { path, size, missing } = grouping;
+  const groups = (await groupsOf(candidates, grouping)).slice(offset, offset + k);
+  return { hits: groups.flatMap(({ hits }) => hits), groups };
+}
+
+/** The groups of what was reranked, best first. */
+export async function groupsOf(
+  candidates: readonly Candidate[],
+  { path, size, missing }: Grouping,
+): Promise<FoundGroup[]> {
   const found = new FoundGroups({ path, size, each: missing === 'each' });
   await inSlices(found.add(candidates));
-  const groups = found
-    .list()
-    .slice(offset, offset + k)
-    .map(({ key, hits }): FoundGroup => ({ key, hits }));
-  return { hits: groups.flatMap(({ hits }) => hits), groups };
+  return found.list().map(({ key, hits }) => ({ key, hits }));
 }

@@ -31,6 +31,7 @@ import type {
 import { checkDimension } from '../vectors/dimension-check';
 import { OrderedItems } from '../vectors/ordered-items';
 import { vectorNotFound } from '../vectors/vector-not-found';
+import { ChainedLists } from './chained-lists';
 import { ChunkReader } from './chunk-reader';
 import { averageOf, type ExampleVectors } from './example-vectors';
 import { expandedHits } from './expanded-hits';
@@ -48,6 +49,7 @@ import { DiverseLists } from './diverse-lists';
 import { GroupedLists } from './grouped-lists';
 import { firstSearchOf, RerankedLists, rerankBytesMax } from './reranked-lists';
 import { atLeast, depthOf, type Ranked, RankedLists, type RankOptions, type RecordStep } from './ranked-lists';
+import { chainOf, type SearchChain } from './search-chain';
 import { NO_SEARCH_OBSERVER, type SearchObserver, type SearchPhase } from './search-observer';
 import { filterIn } from '../synonyms/filter-in';
 import { textAnalysis } from './text-analysis';
@@ -76,6 +78,7 @@ export class ShardedSearchService implements SearchService {
   private readonly groups: GroupedLists;
   private readonly diverse: DiverseLists;
   private readonly reranked: RerankedLists;
+  private readonly chained: ChainedLists;
   private readonly fields: FieldLookup;
   private readonly ordered: OrderedItems<CollectionRecord>;
   private readonly chunks: ChunkReader;
@@ -108,6 +111,7 @@ export class ShardedSearchService implements SearchService {
     this.groups = new GroupedLists({ lists, ordered });
     this.reranked = new RerankedLists({ ...options, lists, ordered, recordStep });
     this.diverse = new DiverseLists({ lists, ordered });
+    this.chained = new ChainedLists({ ...options, sets: this.sets, ordered, reranked: this.reranked });
   }
 
   filterFacts(name: string, question: FieldFactsRequest, total = 0): FilterFacts | null | Promise<FilterFacts | null> {
@@ -123,6 +127,7 @@ export class ShardedSearchService implements SearchService {
       collection === null ||
       source.type !== 'nearest' ||
       source.to.vector === undefined ||
+      given.page.cursor !== undefined ||
       given.rerank !== undefined ||
       given.output.total === true ||
       given.output.order !== undefined ||
@@ -147,9 +152,11 @@ export class ShardedSearchService implements SearchService {
     const given = asked.map((request) => requestIn(collection, request));
     const requests = given.map(readFor);
     const firsts = requests.map(firstSearchOf);
+    const chains = given.map((request) => this.chainOf(collection, request));
     const { vectors, examples, times, cut } = await this.vectorsOf(
       collection,
       requests,
+      chains,
       call,
       startMs,
       (i) => `the vector of query ${i}`,
@@ -169,7 +176,7 @@ export class ShardedSearchService implements SearchService {
             collection,
             request,
             vectors[i],
-            { contentBytes, terms: sought[i]?.noted, examples: examples.get(i) },
+            { contentBytes, terms: sought[i]?.noted, examples: examples.get(i), chain: chains[i] },
             queryCall(call, i),
           ),
         ),
@@ -237,12 +244,18 @@ export class ShardedSearchService implements SearchService {
   ): Promise<SearchAnswer> {
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const request = requestIn(collection, given);
-    const { vectors, examples, times, cut } = await this.vectorsOf(collection, [request], call, startMs);
+    const chain = this.chainOf(collection, request);
+    const { vectors, examples, times, cut } = await this.vectorsOf(collection, [request], [chain], call, startMs);
     const [answer, totalMatches] = await Promise.all([
-      this.listed(collection, request, vectors[0], { hold, examples: examples.get(0) }, call, times),
+      this.listed(collection, request, vectors[0], { hold, examples: examples.get(0), chain }, call, times),
       this.matchesOf(collection, request, call),
     ]);
     return { ...answer, ...(totalMatches !== undefined && { totalMatches }), ...(cut.length > 0 && { cut }) };
+  }
+
+  private chainOf(collection: CollectionRecord, request: SearchRequest): SearchChain | undefined {
+    const { cursor } = request.page;
+    return cursor && chainOf(collection, request, cursor, this.clock.wallMs());
   }
 
   /** The list, its page and what the answer has of it. */
@@ -250,13 +263,13 @@ export class ShardedSearchService implements SearchService {
     collection: CollectionRecord,
     given: SearchRequest,
     vector: Float32Array | null,
-    { hold, examples }: { hold: AnswerHold; examples?: ExampleVectors | undefined },
+    { hold, examples, chain }: { hold: AnswerHold } & Pick<RankOptions, 'examples' | 'chain'>,
     call: CallOptions,
     times: Times,
   ): SearchAnswer | Promise<SearchAnswer> {
     const request = readFor(given);
     const sought = soughtTerms(collection, given);
-    const ranked = this.ranked(collection, request, vector, { hold, terms: sought?.noted, examples }, call);
+    const ranked = this.ranked(collection, request, vector, { hold, terms: sought?.noted, examples, chain }, call);
     const answered = (list: Ranked): SearchAnswer | Promise<SearchAnswer> => {
       const { hits, utf8Hits, totalCount } = list;
       const timing = this.timingFrom(times);
@@ -284,6 +297,8 @@ export class ShardedSearchService implements SearchService {
   ): Ranked | Promise<Ranked> {
     const { groups: grouping, diversity } = request.page;
     const reranking = request.rerank;
+    const { chain } = options;
+    if (chain !== undefined) return this.chained.rank({ collection, request, vector, options, call, chain });
     if (reranking !== undefined) return this.reranked.rank({ collection, request, reranking, vector, options, call });
     if (diversity !== undefined) return this.diverse.rank({ collection, request, vector, options, call }, diversity);
     if (grouping === undefined) return this.lists.rank(collection, request, vector, options, call);
@@ -351,6 +366,7 @@ export class ShardedSearchService implements SearchService {
   private async vectorsOf(
     collection: CollectionRecord,
     requests: readonly SearchRequest[],
+    chains: readonly (SearchChain | undefined)[],
     call: CallOptions,
     startMs: number,
     what: (index: number) => string = () => 'the vector',
@@ -362,7 +378,7 @@ export class ShardedSearchService implements SearchService {
     times: Times;
     cut: NonNullable<OfTexts['cut']>;
   }> {
-    const vectors = requests.map(({ query }, i) => givenVector(collection, query, what(i)));
+    const vectors = requests.map(({ query }, i) => chains[i]?.fixed?.vector ?? givenVector(collection, query, what(i)));
     for (const [i, { query }] of requests.entries()) checkExamples(collection, query, where(i));
     this.recordStep(call, 'route', startMs);
     const embedded = requests.flatMap(({ query }, i) =>
@@ -382,6 +398,8 @@ export class ShardedSearchService implements SearchService {
     const examples = new Map<number, ExampleVectors>();
     await Promise.all(
       requests.map(async ({ query: { source } }, i) => {
+        // A chain goes on with the vector that it began with.
+        if (vectors[i] !== null) return;
         if (source.type === 'like') vectors[i] = (await this.fetchOne(collection, source.externalId, call)).vector;
         if (source.type !== 'examples') return;
         const found = await this.exampleVectors(collection, source, madeOf(i), call);
@@ -523,8 +541,12 @@ function queryCall(call: CallOptions, query: number): CallOptions {
 }
 
 /** What is told of a list besides its hits. */
-function listFactsOf({ groups, rerank }: Ranked): Pick<FoundList, 'groups' | 'rerank'> {
-  return { ...(groups !== undefined && { groups }), ...(rerank !== undefined && { rerank }) };
+function listFactsOf({ groups, rerank, nextCursor }: Ranked): Pick<FoundList, 'groups' | 'rerank' | 'nextCursor'> {
+  return {
+    ...(groups !== undefined && { groups }),
+    ...(rerank !== undefined && { rerank }),
+    ...(nextCursor !== undefined && { nextCursor }),
+  };
 }
 
 /** The hits that score enough; groups, diverse hits, and lists that were reranked, were made of such hits alone. */

@@ -220,6 +220,10 @@ export const SETTINGS = {
   kMax: { name: 'MAX_K', kind: 'integer', fallback: 10_000, minimum: 1, maximum: 1_000_000, meaning: 'Largest k + offset of a search' },
   bulkQueriesMax: { name: 'MAX_BULK_QUERIES', kind: 'integer', fallback: 20, minimum: 1, maximum: 1000, meaning: 'Queries of one bulk_search' },
   searchEffortMax: { name: 'MAX_EF', kind: 'integer', fallback: 10_000, minimum: 1, maximum: 10_000, meaning: 'Largest effort (`ef`) that a search may ask for by hand' },
+  cursorSeconds: {
+    name: 'CURSOR_SECONDS', kind: 'integer', fallback: 300, minimum: 1, maximum: 3600,
+    meaning: 'How long after its first page a search goes on by cursors, in seconds',
+  },
   queryLengthMax: {
     name: 'MAX_QUERY_LENGTH', kind: 'integer', fallback: 1000, minimum: 1, maximum: 1_000_000,
     meaning: 'Characters of a natural-language query',

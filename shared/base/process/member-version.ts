@@ -25,6 +25,7 @@ export const FEATURES = [
   'synonyms',
   'stop-words',
   'field-analysers',
+  'list-parts',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

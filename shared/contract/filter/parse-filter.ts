@@ -66,8 +66,17 @@ export function parseFilter(
   nowMs?: () => number,
 ): Filter | null {
   if (json === undefined || json === null) return null;
-  const filter = new FilterParser(bounds, nowMs).filter(json, 'filters', 1);
+  const parser = new FilterParser(bounds, nowMs);
+  const filter = parser.filter(json, 'filters', 1);
+  if (parser.isOfNow) OF_NOW.add(filter);
   return matchesAll(filter) ? null : filter;
+}
+
+const OF_NOW = new WeakSet<Filter>();
+
+/** Whether a filter that was parsed has dates from now, so that the same text is another filter later. */
+export function isOfNow(filter: Filter): boolean {
+  return OF_NOW.has(filter);
 }
 
 /** Whether the form of a filter says that everything matches. */
@@ -197,6 +206,11 @@ class FilterParser {
     private readonly bounds: FilterBounds,
     private readonly nowMs?: () => number,
   ) {}
+
+  /** Whether a date was from now. */
+  get isOfNow(): boolean {
+    return this.now !== null;
+  }
 
   filter(json: unknown, place: string, depth: number): Filter {
     if (!isObject(json)) throw refusal(`${place} must be an object`);

@@ -62,6 +62,11 @@ export interface ShardReads {
   sample: { request: SampleRequest; answer: SampleResult };
   /** What the items have under some paths of their metadata: for what is told of a filter. */
   fields: { request: FieldFactsRequest; answer: FieldFacts };
+  /**
+   * The highest version that reads see: every item that is there has it or a lower one, and each change from now on has
+   * a higher one.
+   */
+  lastVersion: { request: null; answer: number };
   /** The number of live items, as in `status`, at almost no cost. */
   count: { request: null; answer: number };
   /** The number of those that pass a filter. */
@@ -136,6 +141,27 @@ export interface VectorSearch {
    * {@link Hit}). A node of an earlier version ignores it.
    */
   bytesMax?: number | undefined;
+  /** The best `k` of a part of the list; absent: of all of it. */
+  part?: ListPart | undefined;
+}
+
+/** Where a hit is in a ranked list: see {@link compareHits}. */
+export interface HitPlace {
+  externalId: string;
+  score: number;
+}
+
+/**
+ * A part of a ranked list as it was when versions were up to one: items that have changed since are left out, so the
+ * rest keeps its order and its places, however many writes there are.
+ */
+export interface ListPart {
+  /** As `lastVersion` said it: items of higher versions are left out. */
+  versionMax: number;
+  /** Hits behind this place; null: from the first on. */
+  after: HitPlace | null;
+  /** About how many hits of the shard come before. Says how deep to look; the answer does not depend on it. */
+  passed: number;
 }
 
 export interface VectorSearchResult {
@@ -221,6 +247,8 @@ export interface KeywordSearch {
   filter: Filter | null;
   /** As in a search. */
   bytesMax?: number | undefined;
+  /** As in a search, by the given statistics. */
+  part?: ListPart | undefined;
 }
 
 export interface KeywordStatistics {

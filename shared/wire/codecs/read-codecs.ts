@@ -48,8 +48,9 @@ import type {
 import { float32FromBytes } from '../../contract/vector/float32-bytes';
 import { hitsFromBytes, hitsToBytes, packedFromSent } from './hit-codec';
 import { itemsFromBytes, itemsToBytes } from './item-codec';
+import { partBytes, partFromProto, partToProto } from './list-part-codec';
 import { drawnFromBytes, drawnToBytes } from './sample-codec';
-import { stringsFromBytes, stringsToBytes } from './string-list-codec';
+import { stringsBytes, stringsFromBytes, stringsToBytes } from './string-list-codec';
 
 /** How one kind of read is sent (proto/quiver/v1/reads.proto). Errors: internal when a message is malformed. */
 export interface ReadCodec<Kind extends ReadKind> {
@@ -91,7 +92,7 @@ const PROGRESS_BYTES = 80;
 /** The codecs by kind. */
 export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
   search: {
-    requestToProto: ({ vector, k, filter, effort, texts, counted, bytesMax }) => ({
+    requestToProto: ({ vector, k, filter, effort, texts, counted, bytesMax, part }) => ({
       vector: vectorToProto(vector),
       k,
       filter: filterToProto(filter),
@@ -100,8 +101,9 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       texts,
       counted,
       ...(bytesMax !== undefined && { bytesMax }),
+      ...(part !== undefined && { part: partToProto(part) }),
     }),
-    requestFromProto: ({ vector, k, filter, ef, exact, texts, counted, bytesMax }) => ({
+    requestFromProto: ({ vector, k, filter, ef, exact, texts, counted, bytesMax, part }) => ({
       vector: vectorFromProto(vector),
       k,
       filter: filterFromProto(filter),
@@ -109,8 +111,9 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       texts,
       ...(counted && { counted }),
       ...(bytesMax !== undefined && { bytesMax }),
+      ...(part && { part: partFromProto(part) }),
     }),
-    requestBytes: ({ vector, filter }) => vector.byteLength + filterBytes(filter),
+    requestBytes: ({ vector, filter, part }) => vector.byteLength + filterBytes(filter) + partBytes(part),
     answerToProto: ({ hits, wireHits, vectorCount, cost }) => {
       const answer =
         wireHits === undefined
@@ -143,7 +146,7 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     answerFromProto: ({ hits }) => hits && hitsFromBytes(hits),
   },
   keywordSearch: {
-    requestToProto: ({ terms, statistics, k, filter, bytesMax, plan, fieldWeights }) => ({
+    requestToProto: ({ terms, statistics, k, filter, bytesMax, plan, fieldWeights, part }) => ({
       terms: stringsToBytes(terms),
       statistics,
       k,
@@ -151,8 +154,9 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       ...(plan !== undefined && { plan: keywordPlanToText(plan) }),
       ...(fieldWeights !== undefined && { fieldWeights: [...fieldWeights] }),
       ...(bytesMax !== undefined && { bytesMax }),
+      ...(part !== undefined && { part: partToProto(part) }),
     }),
-    requestFromProto: ({ terms: termBytes, statistics, k, filter, bytesMax, plan: planText, fieldWeights }) => {
+    requestFromProto: ({ terms: termBytes, statistics, k, filter, bytesMax, plan: planText, fieldWeights, part }) => {
       if (statistics === null) throw malformed('keyword search');
       const terms = stringsFromBytes(termBytes);
       const plan = planText === '' ? undefined : keywordPlanFromText(planText, terms.length);
@@ -165,12 +169,14 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
         k,
         filter: filterFromProto(filter),
         ...(bytesMax !== undefined && { bytesMax }),
+        ...(part && { part: partFromProto(part) }),
       };
     },
-    requestBytes: ({ terms, filter, plan }) =>
+    requestBytes: ({ terms, filter, plan, part }) =>
       stringsBytes(terms) +
       terms.length * VARINT_BYTES +
       filterBytes(filter) +
+      partBytes(part) +
       (plan === undefined ? 0 : Buffer.byteLength(keywordPlanToText(plan))),
     answerToProto: (hits) => hitsToProto(hits, 0),
     answerFromProto: ({ hits }) => hits && hitsFromBytes(hits),
@@ -291,6 +297,13 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       return { message: { hits, vectorCount: population }, bytes: hits.length };
     },
     answerFromProto: ({ hits, vectorCount }) => hits && { population: vectorCount, ...drawnFromBytes(hits) },
+  },
+  lastVersion: {
+    requestToProto: () => ({}),
+    requestFromProto: () => null,
+    requestBytes: () => 0,
+    answerToProto: (lastVersion) => ({ message: { lastVersion }, bytes: 0 }),
+    answerFromProto: ({ lastVersion }) => lastVersion,
   },
   count: {
     requestToProto: () => ({}),
@@ -521,12 +534,6 @@ function hitsToProto(list: readonly Hit[], vectorCount: number): SizedAnswer {
 function itemsToProto(list: readonly (StoredItem | null)[]): SizedAnswer {
   const items = itemsToBytes(list);
   return { message: { items }, bytes: items.length };
-}
-
-function stringsBytes(strings: readonly string[]): number {
-  let bytes = 0;
-  for (const string of strings) bytes += string.length * 3 + VARINT_BYTES;
-  return bytes;
 }
 
 function effortFromProto(ef: number, exact: boolean): SearchEffort {

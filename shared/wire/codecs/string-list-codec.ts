@@ -21,6 +21,13 @@ export function stringsToBytes(strings: readonly string[]): Buffer {
   return bytes;
 }
 
+/** Upper bound of their bytes. */
+export function stringsBytes(strings: readonly string[]): number {
+  let bytes = HEADER_BYTES;
+  for (const string of strings) bytes += string.length * 3 + 4;
+  return bytes;
+}
+
 /** Errors: internal when the bytes are malformed. */
 export function stringsFromBytes(bytes: Buffer): string[] {
   const count = bytes.length < HEADER_BYTES ? -1 : bytes.readUInt32LE(0);

@@ -51,6 +51,7 @@ const SEARCH_LEFT = fieldsLeft<Search>({
   texts: 'handled',
   counted: 'handled',
   bytesMax: 'handled',
+  part: 'left',
   _counted: 'handled',
   _bytesMax: 'handled',
 });

@@ -1274,6 +1274,10 @@ export function searchSuite(context: SuiteContext): void {
       expect(dataOf(await post('search', { vector, min_score: least, offset: 2 })).results).toEqual([]);
       expect(dataOf(await post('search', { vector, min_score: null })).results).toEqual(all);
       expect(dataOf(await post('search', { vector, min_score: 2 })).results).toEqual([]);
+      expect(dataOf(await post('search', { vector, min_score: least, k: 2, cursor: 'first' }))).toMatchObject({
+        results: all.slice(0, 2),
+        next_cursor: null,
+      });
       expect(
         dataOf(await post('bulk_search', { queries: [{ vector, min_score: least }, { vector }] })).results,
       ).toEqual([all.slice(0, 2), all]);

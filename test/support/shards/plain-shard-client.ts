@@ -35,13 +35,15 @@ import {
 } from '../../../shared/contract/shard/shard-client';
 import type { DedupRecord } from '../../../shared/contract/writes/dedup-record';
 import { sampleKey } from '../../../shared/contract/shard/sample-key';
-import type {
-  AnswerOf,
-  IndexProgress,
-  KeywordStatistics,
-  ReadKind,
-  RequestOf,
-  StoredItem,
+import {
+  type AnswerOf,
+  compareHits,
+  type IndexProgress,
+  type KeywordStatistics,
+  type ListPart,
+  type ReadKind,
+  type RequestOf,
+  type StoredItem,
 } from '../../../shared/contract/shard/shard-read';
 import type { ReplicaPurge } from '../../../shared/contract/shard/shard-purge';
 import { variantTest, variedWords } from '../../../shared/base/text/word-variants';
@@ -84,12 +86,12 @@ export interface PlainShard {
 
 /** What each read means. */
 const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: RequestOf<Kind>) => AnswerOf<Kind> } = {
-  search: (shard, { vector, k, filter, texts, counted }) => {
+  search: (shard, { vector, k, filter, texts, counted, part }) => {
     const scored = passing(shard, filter).map((item) => ({
       item,
       score: scoreOf(shard.spec.metric, vector, item.vector),
     }));
-    const hits = best(scored, k).map(({ item, score }) => {
+    const hits = best(scored, k, part).map(({ item, score }) => {
       const hit = { externalId: item.externalId, score, metadata: item.metadata };
       return texts ? { ...hit, text: item.text ?? '' } : hit;
     });
@@ -105,7 +107,7 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
       if (item === undefined) return [];
       return [{ externalId, score: scoreOf(shard.spec.metric, vector, item.vector), metadata: item.metadata }];
     }),
-  keywordSearch: (shard, { terms, statistics, plan, fieldWeights, k, filter }) => {
+  keywordSearch: (shard, { terms, statistics, plan, fieldWeights, k, filter, part }) => {
     const mayHave = (item: PlainItem, ofUnit: Filter | undefined): boolean => passes(shard, item, ofUnit ?? null);
     const scored = passing(shard, filter)
       .map((item) => ({
@@ -123,7 +125,11 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
               ) ?? 0),
       }))
       .filter(({ score }) => score > 0);
-    return best(scored, k).map(({ item, score }) => ({ externalId: item.externalId, score, metadata: item.metadata }));
+    return best(scored, k, part).map(({ item, score }) => ({
+      externalId: item.externalId,
+      score,
+      metadata: item.metadata,
+    }));
   },
   keywordExpansions: (shard, request) =>
     plainExpansions(
@@ -173,6 +179,7 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
     );
     return { items: shard.items.size, present, forms, names: present.includes(false) ? [...new Set(names)] : [] };
   },
+  lastVersion: ({ lastVersion }) => lastVersion,
   count: (shard) => shard.items.size,
   matches: (shard, { filter }) => passing(shard, filter).length,
   aggregate: (shard, { questions }) =>
@@ -585,8 +592,17 @@ function passes(shard: PlainShard, item: PlainItem, filter: Filter | null): bool
   return matches(filter, JSON.parse(item.metadata) as JsonObject, { expiry: 0, ...item, updatedMs, hasWords });
 }
 
-function best(scored: { item: PlainItem; score: number }[], k: number): { item: PlainItem; score: number }[] {
-  return scored.sort((a, b) => b.score - a.score || inCodeUnits(a.item.externalId, b.item.externalId)).slice(0, k);
+function best(
+  scored: { item: PlainItem; score: number }[],
+  k: number,
+  part: ListPart = { versionMax: Infinity, after: null, passed: 0 },
+): { item: PlainItem; score: number }[] {
+  const { after, versionMax } = part;
+  return scored
+    .filter(({ item }) => versionOf(item) <= versionMax)
+    .sort((a, b) => b.score - a.score || inCodeUnits(a.item.externalId, b.item.externalId))
+    .filter(({ item, score }) => after === null || compareHits({ externalId: item.externalId, score }, after) > 0)
+    .slice(0, k);
 }
 
 function versionOf({ version, stamp }: PlainItem): number {

@@ -2,6 +2,7 @@ import type {
   Diversity,
   Fusing,
   Grouping,
+  PageCursor,
   Query,
   SearchRequest,
   VectorSource,
@@ -17,6 +18,7 @@ export interface GivenSearch {
   texts?: boolean;
   groups?: Grouping | undefined;
   diversity?: Diversity | undefined;
+  cursor?: PageCursor | undefined;
 }
 
 export interface NearestInput extends GivenSearch {
@@ -76,7 +78,12 @@ function searchOf(
     texts = false,
     groups,
     diversity,
+    cursor,
   }: GivenSearch,
 ): SearchRequest {
-  return { query: { source, filter, effort }, page: { k, offset, minScore, groups, diversity }, output: { texts } };
+  return {
+    query: { source, filter, effort },
+    page: { k, offset, minScore, groups, diversity, ...(cursor && { cursor }) },
+    output: { texts },
+  };
 }

@@ -596,6 +596,8 @@ class SearchAnswer(Table[Hit]):
     groups: list[HitGroup] | None = None
     """Present, and then instead of results, if group_by is given; best first."""
     rerank: Reranked | None = None
+    next_cursor: str | None = None
+    """The cursor of the next page, None at the end; present if the request has one."""
 
 
 @dataclass(frozen=True)
@@ -613,6 +615,8 @@ class BulkSearchAnswer:
     """For each query its groups, None where it has no group_by; present if one has. Its results are empty."""
     rerank: list[Reranked | None] | None = None
     """For each query what was reranked, None where it has no rerank; present if one has."""
+    next_cursor: list[str | None] | None = None
+    """For each query the cursor of its next page, None at the end or where it has none; present if one has."""
 
 
 @dataclass(frozen=True)
@@ -670,6 +674,8 @@ class HybridAnswer(Table[HybridHit]):
     groups: list[HybridGroup] | None = None
     """Present, and then instead of results, if group_by is given; best first."""
     rerank: Reranked | None = None
+    next_cursor: str | None = None
+    """The cursor of the next page, None at the end; present if the request has one."""
 
 
 @dataclass(frozen=True)
@@ -703,6 +709,8 @@ class RecommendAnswer(Table[Hit]):
     groups: list[HitGroup] | None = None
     """Present, and then instead of results, if group_by is given; best first."""
     rerank: Reranked | None = None
+    next_cursor: str | None = None
+    """The cursor of the next page, None at the end; present if the request has one."""
 
 
 @dataclass(frozen=True)
@@ -762,6 +770,8 @@ class QueryAnswer(Table[QueryHit]):
     groups: list[QueryGroup] | None = None
     """Present, and then instead of results, if group_by is given; best first."""
     rerank: Reranked | None = None
+    next_cursor: str | None = None
+    """The cursor of the next page, None at the end; present if the request has one."""
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,8 @@ class BulkSearchQuery:
     """Items without such a value are left out (default), or each a group with the key null."""
     diversity: Mapping[str, Any] | None = None
     """Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}."""
+    cursor: str | None = None
+    """Pages that continue each other, without offset and as far as the list goes: 'first', then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded."""
     explain: bool | None = None
     """Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score."""
     rerank: Mapping[str, Any] | None = None

@@ -1539,6 +1539,8 @@ export interface Operations {
         /** Default 1. Of a list, each element counts. */
         at_most?: number;
       };
+      /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
+      cursor?: string;
       /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
       explain?: boolean;
       /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it. */
@@ -1579,6 +1581,8 @@ export interface Operations {
       /** Items that pass the filters; present if total is true. */
       total_matches?: number;
       rerank?: Reranked;
+      /** The cursor of the next page, null at the end; present if the request has one. */
+      next_cursor?: string | null;
       timing_ms?: SearchTiming;
       profile?: SearchProfile;
     };
@@ -1681,6 +1685,8 @@ export interface Operations {
           /** Default 1. Of a list, each element counts. */
           at_most?: number;
         };
+        /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
+        cursor?: string;
         /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
         explain?: boolean;
         /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it. */
@@ -1718,6 +1724,8 @@ export interface Operations {
       total_matches?: Array<number | null>;
       /** For each query what was reranked, null where it has no rerank; present if one has. */
       rerank?: Array<Reranked | null>;
+      /** For each query the cursor of its next page, null at the end or where it has none; present if one has. */
+      next_cursor?: Array<string | null>;
       timing_ms?: SearchTiming;
       profile?: SearchProfile;
     };
@@ -1826,6 +1834,8 @@ export interface Operations {
         /** Default 1. Of a list, each element counts. */
         at_most?: number;
       };
+      /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
+      cursor?: string;
       /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
       explain?: boolean;
       /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it. */
@@ -1862,6 +1872,8 @@ export interface Operations {
       /** Items that pass the filters; present if total is true. */
       total_matches?: number;
       rerank?: Reranked;
+      /** The cursor of the next page, null at the end; present if the request has one. */
+      next_cursor?: string | null;
       timing_ms?: SearchTiming;
       profile?: SearchProfile;
     };
@@ -2013,6 +2025,8 @@ export interface Operations {
         /** Default 1. Of a list, each element counts. */
         at_most?: number;
       };
+      /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
+      cursor?: string;
       /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
       explain?: boolean;
       /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it. */
@@ -2053,6 +2067,8 @@ export interface Operations {
       /** Items that pass the filters; present if total is true. */
       total_matches?: number;
       rerank?: Reranked;
+      /** The cursor of the next page, null at the end; present if the request has one. */
+      next_cursor?: string | null;
       timing_ms?: SearchTiming;
       profile?: SearchProfile;
     };
@@ -2198,6 +2214,8 @@ export interface Operations {
         /** Default 1. Of a list, each element counts. */
         at_most?: number;
       };
+      /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
+      cursor?: string;
       /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
       explain?: boolean;
       /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it. */
@@ -2236,6 +2254,8 @@ export interface Operations {
       /** Items that pass the filters; present if total is true. */
       total_matches?: number;
       rerank?: Reranked;
+      /** The cursor of the next page, null at the end; present if the request has one. */
+      next_cursor?: string | null;
       timing_ms?: SearchTiming;
       profile?: SearchProfile;
     };

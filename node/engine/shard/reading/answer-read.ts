@@ -59,6 +59,9 @@ const ANSWERS: {
   scan: ({ items }, request) => items.scan(request),
   sample: (reader, request) => drawSample(reader, request),
   fields: ({ indexes }, question) => fieldFacts(indexes, question),
+  // A shard that counts none begins above those of its items.
+  lastVersion: ({ indexes, counters: { versions } }) =>
+    versions.isCounting ? versions.last : indexes.directory.highestVersion(),
   count: ({ indexes }) => indexes.directory.liveCount,
   matches: ({ indexes }, { filter }) => countOf(indexes, filter),
   aggregate: ({ indexes }, { questions }) => aggregatesOf(indexes, questions),

@@ -4,6 +4,7 @@ import {
   type Hit,
   type KeywordSearch,
   LEFT_OUT,
+  type ListPart,
   type RequestOf,
   type VectorSearch,
   type VectorSearchResult,
@@ -15,6 +16,7 @@ import type { SlotScores } from '../../slots/slot-scores';
 import type { SlotSet } from '../../slots/slot-set';
 import { keepTerms } from './keyword-expansions';
 import { type CutHits, cutTies } from './border-ties';
+import { keywordListName, ListParts, vectorListName } from './list-parts';
 import { type FoundHit, orderedHits, type ScoredSlot } from './ordered-hits';
 import { ReadSteps } from './read-steps';
 import { SearchCounter } from './search-counter';
@@ -31,21 +33,28 @@ const SCORED_AT_ONCE = 1_000;
 /** From this many ties on, they are cut in slices. */
 const SLICED_TIES = 1_000;
 
+const NOTHING_FOUND: SlotScores = { slots: new Uint32Array(0), scores: new Float64Array(0) };
+
 /**
  * Searches one shard. A search sees every write that was answered before it began. An item deleted while it runs is
  * left out; a replaced item is scored in its new version. So an old version is never answered, and an item that exists
  * all the time is never missed.
  */
 export class ShardSearch {
+  private readonly lists: ListParts;
+
   constructor(
     private readonly parts: {
       records: RecordStore;
       indexes: ShardIndexes;
       slots: SlotAllocator;
     },
-  ) {}
+  ) {
+    this.lists = new ListParts(parts.indexes.directory);
+  }
 
   async search(request: VectorSearch): Promise<VectorSearchResult> {
+    if (request.part !== undefined) return this.searchPart(request, request.part);
     const { indexes, slots } = this.parts;
     const counter = request.counted === true ? new SearchCounter() : null;
     if (request.filter !== null) await indexes.filters.prepare(request.filter);
@@ -79,6 +88,37 @@ export class ShardSearch {
         if (hits !== null)
           return { hits: hits.map(({ hit }) => hit), vectorCount: indexes.directory.liveCount, ...counter?.counts };
         wanted = request.k + 2 * goneCount;
+      }
+    } finally {
+      slots.endRead(epoch);
+    }
+  }
+
+  /** Of items that are as they were: they are not looked for again where they have changed. */
+  private async searchPart(request: VectorSearch, part: ListPart): Promise<VectorSearchResult> {
+    const { indexes, slots } = this.parts;
+    const { vector, k, filter, effort, counted } = request;
+    const counter = counted === true ? new SearchCounter() : null;
+    if (filter !== null) await indexes.filters.prepare(filter);
+    const search = async (depth: number): Promise<{ found: SlotScores; isWhole: boolean }> => {
+      const allowed = this.allowed(filter);
+      const candidateCount = allowed === null ? indexes.directory.liveCount : allowed.size;
+      counter?.filtered(candidateCount);
+      if (candidateCount === 0) return { found: NOTHING_FOUND, isWhole: true };
+      const found = await indexes.vectors.search(vector, { k: depth, effort, allowed, counted });
+      counter?.searched(found);
+      return { found, isWhole: found.slots.length < depth };
+    };
+    const epoch = slots.beginRead();
+    try {
+      for (let round = 1; ; round++) {
+        const scored = await this.lists.next(() => vectorListName(request), part, k, search);
+        const hits = await this.made(scored, request, round);
+        if (hits === null || !hits.every(({ slot }) => indexes.directory.isLive(slot))) continue;
+        counter?.made();
+        if (request.texts) await this.addTexts(hits, request.bytesMax ?? Infinity);
+        counter?.readTexts();
+        return { hits: hits.map(({ hit }) => hit), vectorCount: indexes.directory.liveCount, ...counter?.counts };
       }
     } finally {
       slots.endRead(epoch);
@@ -135,26 +175,51 @@ export class ShardSearch {
     // Many short texts have equal scores, so ids decide which of them are the best k.
     const nameOf = (slot: number): string => (directory.isLive(slot) ? directory.externalIdOf(slot) : '');
     // A slot that is emptied between two slices stays empty until the read ends.
+    const search = (k: number, round: number): SlotScores | Promise<SlotScores> => {
+      const { fieldWeights } = request;
+      const options = { k, allowed: () => this.allowed(request.filter), nameOf, fieldWeights };
+      const steps =
+        request.plan === undefined
+          ? keywords.searchInSteps(request.terms, request.statistics, options)
+          : keywords.searchPlanInSteps(request.terms, request.plan, request.statistics, {
+              ...options,
+              unitSlots: (unit) => this.allowed(units[unit].filter ?? null),
+              meaningSlots: (unit, meaning) => this.allowed(units[unit].meanings![meaning].filter ?? null),
+            });
+      return round < LAST_ROUND ? inSlices(steps) : resultOf(steps);
+    };
+    const { part, k } = request;
     const epoch = slots.beginRead();
     try {
       for (let round = 1; ; round++) {
-        const { k, fieldWeights } = request;
-        const options = { k, allowed: () => this.allowed(request.filter), nameOf, fieldWeights };
-        const steps =
-          request.plan === undefined
-            ? keywords.searchInSteps(request.terms, request.statistics, options)
-            : keywords.searchPlanInSteps(request.terms, request.plan, request.statistics, {
-                ...options,
-                unitSlots: (unit) => this.allowed(units[unit].filter ?? null),
-                meaningSlots: (unit, meaning) => this.allowed(units[unit].meanings![meaning].filter ?? null),
-              });
-        const found = round < LAST_ROUND ? await inSlices(steps) : resultOf(steps);
-        const hits = await this.made(pairsOf(found), request, round);
+        const found = part === undefined ? search(k, round) : await this.keywordPart(request, part, search, round);
+        const hits = await this.made(pairsOf(found instanceof Promise ? await found : found), request, round);
         if (hits !== null) return hits.map(({ hit }) => hit);
       }
     } finally {
       slots.endRead(epoch);
     }
+  }
+
+  private async keywordPart(
+    request: KeywordSearch,
+    part: ListPart,
+    search: (k: number, round: number) => SlotScores | Promise<SlotScores>,
+    round: number,
+  ): Promise<SlotScores> {
+    const scored = await this.lists.next(
+      () => keywordListName(request),
+      part,
+      request.k,
+      async (depth) => {
+        const found = await search(depth, round);
+        return { found, isWhole: found.slots.length < depth };
+      },
+    );
+    return {
+      slots: Uint32Array.from(scored, ({ slot }) => slot),
+      scores: Float64Array.from(scored, ({ score }) => score),
+    };
   }
 
   private allowed(filter: Filter | null): SlotSet | null {

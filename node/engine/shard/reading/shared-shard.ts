@@ -28,6 +28,7 @@ const LEFT = fieldsLeft<VectorSearch>({
   counted: 'handled',
   packed: 'handled',
   bytesMax: 'handled',
+  part: 'left',
 });
 
 /** Of answers that have their hits in another form. Nobody changes it. */

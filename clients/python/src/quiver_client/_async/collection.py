@@ -38,6 +38,7 @@ from ..models import (
     Counted,
     DocumentUploaded,
     Filters,
+    Hit,
     ItemChanged,
     ItemLike,
     Job,
@@ -67,6 +68,10 @@ FETCH_LIMIT = 100
 """Ids of one fetch; the service's maximum."""
 SCROLL_LIMIT = 1000
 """Vectors of one page when a whole collection is read; the service's maximum."""
+SEARCH_PAGE = 100
+"""Hits of one page of a search that is read to its end."""
+FIRST_PAGE = "first"
+"""The cursor of the first page."""
 
 OnProgress = Callable[[BulkProgress], None]
 OnRejected = Callable[[dict[str, Any], BadRequestError | ValidationError | InvalidValueError], None]
@@ -441,6 +446,21 @@ class AsyncCollection(AsyncSearches):
             vector_format=self._format(vector_format),
         )
         return await self._transport.call(operations.SCROLL, ScrollPage, path=self._path, body=body)
+
+    async def search_all(
+        self, vector: VectorLike | None = None, *, k: int = SEARCH_PAGE, **options: Any
+    ) -> AsyncIterator[Hit]:
+        """Every hit of a search, best first, page by page: of what has not changed since the first page, none twice.
+
+        ``options`` are those of ``search``, but for ``offset``, ``cursor`` and groups. The service sets a time for all pages
+        (CURSOR_SECONDS).
+        """
+        cursor: str | None = FIRST_PAGE
+        while cursor is not None:
+            page = await self.search(vector, k=k, cursor=cursor, **options)
+            for hit in page.results:
+                yield hit
+            cursor = page.next_cursor
 
     async def scroll(
         self,

@@ -39,6 +39,7 @@ from ..models import (
     Counted,
     DocumentUploaded,
     Filters,
+    Hit,
     ItemChanged,
     ItemLike,
     Job,
@@ -68,6 +69,10 @@ FETCH_LIMIT = 100
 """Ids of one fetch; the service's maximum."""
 SCROLL_LIMIT = 1000
 """Vectors of one page when a whole collection is read; the service's maximum."""
+SEARCH_PAGE = 100
+"""Hits of one page of a search that is read to its end."""
+FIRST_PAGE = "first"
+"""The cursor of the first page."""
 
 OnProgress = Callable[[BulkProgress], None]
 OnRejected = Callable[[dict[str, Any], BadRequestError | ValidationError | InvalidValueError], None]
@@ -442,6 +447,21 @@ class Collection(Searches):
             vector_format=self._format(vector_format),
         )
         return self._transport.call(operations.SCROLL, ScrollPage, path=self._path, body=body)
+
+    def search_all(
+        self, vector: VectorLike | None = None, *, k: int = SEARCH_PAGE, **options: Any
+    ) -> Iterator[Hit]:
+        """Every hit of a search, best first, page by page: of what has not changed since the first page, none twice.
+
+        ``options`` are those of ``search``, but for ``offset``, ``cursor`` and groups. The service sets a time for all pages
+        (CURSOR_SECONDS).
+        """
+        cursor: str | None = FIRST_PAGE
+        while cursor is not None:
+            page = self.search(vector, k=k, cursor=cursor, **options)
+            for hit in page.results:
+                yield hit
+            cursor = page.next_cursor
 
     def scroll(
         self,

@@ -72,6 +72,7 @@ class Searches:
         group_size: int | None = None,
         group_missing: str | None = None,
         diversity: Mapping[str, Any] | None = None,
+        cursor: str | None = None,
         explain: bool = False,
         rerank: Mapping[str, Any] | None = None,
         min_score: float | None = None,
@@ -95,6 +96,7 @@ class Searches:
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
+        - ``cursor``: Pages that continue each other, without offset and as far as the list goes: 'first', then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded.
         - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
         - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
@@ -120,6 +122,7 @@ class Searches:
             group_size=group_size,
             group_missing=group_missing,
             diversity=diversity,
+            cursor=cursor,
             explain=explain or None,
             rerank=rerank,
             min_score=min_score,
@@ -162,6 +165,7 @@ class Searches:
         group_size: int | None = None,
         group_missing: str | None = None,
         diversity: Mapping[str, Any] | None = None,
+        cursor: str | None = None,
         explain: bool = False,
         rerank: Mapping[str, Any] | None = None,
         min_score: float | None = None,
@@ -192,6 +196,7 @@ class Searches:
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
+        - ``cursor``: Pages that continue each other, without offset and as far as the list goes: 'first', then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded.
         - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
         - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.
         - ``min_score``: Results whose fused score is less are left out; the best that there can be is 1 / 61, or 1 with score_scale 'unit'.
@@ -223,6 +228,7 @@ class Searches:
             group_size=group_size,
             group_missing=group_missing,
             diversity=diversity,
+            cursor=cursor,
             explain=explain or None,
             rerank=rerank,
             min_score=min_score,
@@ -302,6 +308,7 @@ class Searches:
         group_size: int | None = None,
         group_missing: str | None = None,
         diversity: Mapping[str, Any] | None = None,
+        cursor: str | None = None,
         explain: bool = False,
         rerank: Mapping[str, Any] | None = None,
         min_score: float | None = None,
@@ -325,6 +332,7 @@ class Searches:
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
+        - ``cursor``: Pages that continue each other, without offset and as far as the list goes: 'first', then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded.
         - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
         - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
@@ -348,6 +356,7 @@ class Searches:
             group_size=group_size,
             group_missing=group_missing,
             diversity=diversity,
+            cursor=cursor,
             explain=explain or None,
             rerank=rerank,
             min_score=min_score,
@@ -389,6 +398,7 @@ class Searches:
         group_size: int | None = None,
         group_missing: str | None = None,
         diversity: Mapping[str, Any] | None = None,
+        cursor: str | None = None,
         explain: bool = False,
         rerank: Mapping[str, Any] | None = None,
         min_score: float | None = None,
@@ -417,6 +427,7 @@ class Searches:
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
+        - ``cursor``: Pages that continue each other, without offset and as far as the list goes: 'first', then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded.
         - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
         - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
@@ -448,6 +459,7 @@ class Searches:
             group_size=group_size,
             group_missing=group_missing,
             diversity=diversity,
+            cursor=cursor,
             explain=explain or None,
             rerank=rerank,
             min_score=min_score,
@@ -483,6 +495,7 @@ class Searches:
         group_size: int | None = None,
         group_missing: str | None = None,
         diversity: Mapping[str, Any] | None = None,
+        cursor: str | None = None,
         explain: bool = False,
         rerank: Mapping[str, Any] | None = None,
         min_score: float | None = None,
@@ -512,6 +525,7 @@ class Searches:
         group_size: int | None = None,
         group_missing: str | None = None,
         diversity: Mapping[str, Any] | None = None,
+        cursor: str | None = None,
         explain: bool = False,
         rerank: Mapping[str, Any] | None = None,
         min_score: float | None = None,
@@ -540,6 +554,7 @@ class Searches:
         group_size: int | None = None,
         group_missing: str | None = None,
         diversity: Mapping[str, Any] | None = None,
+        cursor: str | None = None,
         explain: bool = False,
         rerank: Mapping[str, Any] | None = None,
         min_score: float | None = None,
@@ -565,6 +580,7 @@ class Searches:
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
+        - ``cursor``: Pages that continue each other, without offset and as far as the list goes: 'first', then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded.
         - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
         - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
@@ -588,6 +604,7 @@ class Searches:
             group_size=group_size,
             group_missing=group_missing,
             diversity=diversity,
+            cursor=cursor,
             explain=explain or None,
             rerank=rerank,
             min_score=min_score,

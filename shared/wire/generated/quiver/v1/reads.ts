@@ -35,7 +35,8 @@ export interface Answer {
   'aggregates'?: (string);
   'order'?: (string);
   'expansions'?: (string);
-  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregates"|"order"|"expansions";
+  'lastVersion'?: (number | string);
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregates"|"order"|"expansions"|"lastVersion";
 }
 
 export interface Answer__Output {
@@ -60,7 +61,8 @@ export interface Answer__Output {
   'aggregates'?: (string);
   'order'?: (string);
   'expansions'?: (string);
-  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregates"|"order"|"expansions";
+  'lastVersion'?: (number);
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregates"|"order"|"expansions"|"lastVersion";
 }
 
 export interface AnswerFrame {
@@ -141,6 +143,16 @@ export interface Fields__Output {
   'question': (string);
 }
 
+export interface HitPlace {
+  'score'?: (number | string);
+  'externalId'?: (Buffer | Uint8Array | string);
+}
+
+export interface HitPlace__Output {
+  'score': (number);
+  'externalId': (Buffer);
+}
+
 export interface IndexProgress {
   'state'?: (string);
   'rows'?: (number | string | Long);
@@ -177,6 +189,7 @@ export interface KeywordSearch {
   'bytesMax'?: (number);
   'plan'?: (string);
   'fieldWeights'?: (number)[];
+  'part'?: (ListPart | null);
   '_bytesMax'?: "bytesMax";
 }
 
@@ -188,6 +201,7 @@ export interface KeywordSearch__Output {
   'bytesMax'?: (number);
   'plan': (string);
   'fieldWeights': (number)[];
+  'part': (ListPart__Output | null);
   '_bytesMax'?: "bytesMax";
 }
 
@@ -211,6 +225,24 @@ export interface KeywordStatisticsCall {
 export interface KeywordStatisticsCall__Output {
   'terms': (Buffer);
   'fieldWeights': (number)[];
+}
+
+export interface LastVersion {
+}
+
+export interface LastVersion__Output {
+}
+
+export interface ListPart {
+  'versionMax'?: (number | string);
+  'after'?: (HitPlace | null);
+  'passed'?: (number | string);
+}
+
+export interface ListPart__Output {
+  'versionMax': (number);
+  'after': (HitPlace__Output | null);
+  'passed': (number);
 }
 
 export interface Marks {
@@ -290,7 +322,8 @@ export interface ReadRequest {
   'aggregate'?: (Aggregate | null);
   'order'?: (Order | null);
   'keywordExpansions'?: (KeywordExpansions | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregate"|"order"|"keywordExpansions";
+  'lastVersion'?: (LastVersion | null);
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregate"|"order"|"keywordExpansions"|"lastVersion";
 }
 
 export interface ReadRequest__Output {
@@ -318,7 +351,8 @@ export interface ReadRequest__Output {
   'aggregate'?: (Aggregate__Output | null);
   'order'?: (Order__Output | null);
   'keywordExpansions'?: (KeywordExpansions__Output | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregate"|"order"|"keywordExpansions";
+  'lastVersion'?: (LastVersion__Output | null);
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregate"|"order"|"keywordExpansions"|"lastVersion";
 }
 
 export interface ReadsClient extends grpc.Client {
@@ -407,6 +441,7 @@ export interface Search {
   'texts'?: (boolean);
   'counted'?: (boolean);
   'bytesMax'?: (number);
+  'part'?: (ListPart | null);
   '_counted'?: "counted";
   '_bytesMax'?: "bytesMax";
 }
@@ -420,6 +455,7 @@ export interface Search__Output {
   'texts': (boolean);
   'counted'?: (boolean);
   'bytesMax'?: (number);
+  'part': (ListPart__Output | null);
   '_counted'?: "counted";
   '_bytesMax'?: "bytesMax";
 }

@@ -7,6 +7,7 @@ const limits = {
   kMax: 100,
   offsetMax: 100,
   searchEffortMax: 100,
+  cursorSeconds: 300,
   filterConditionsMax: 9,
   filterValuesMax: 9,
   filterDepthMax: 9,
@@ -33,6 +34,7 @@ const BODY = {
   min_score: 0.5,
   explain: true,
   diversity: { field: 'a', at_most: 2 },
+  cursor: 'first',
   include_timing: true,
 };
 
@@ -46,9 +48,10 @@ test('a body that is remembered keeps every field when it gets another vector', 
   const none = { group_by: undefined, group_size: undefined, group_missing: undefined };
   const grouped = { order_by: undefined, diversity: undefined };
   for (const body of [
-    { ...BODY, ...grouped },
-    { ...BODY, ...none, rerank: undefined },
-    { ...BODY, ...none, diversity: undefined },
+    { ...BODY, ...grouped, cursor: undefined },
+    { ...BODY, ...none, rerank: undefined, cursor: undefined },
+    { ...BODY, ...none, diversity: undefined, cursor: undefined },
+    { ...BODY, ...none, diversity: undefined, rerank: { top_n: 60 }, offset: 0 },
   ])
     expect(searchWithVector(schema.parse(body), Float32Array.of(3, 4))).toEqual(
       schema.parse({ ...body, vector: [3, 4] }),

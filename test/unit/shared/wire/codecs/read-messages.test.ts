@@ -20,7 +20,14 @@ import {
 } from '../../../../../shared/wire/codecs/read-messages';
 import type { AggregateQuestion } from '../../../../../shared/contract/shard/aggregate';
 import type { OrderRequest } from '../../../../../shared/contract/shard/item-order';
-import type { AnswerOf, Hit, ReadKind, RequestOf, StoredItem } from '../../../../../shared/contract/shard/shard-read';
+import type {
+  AnswerOf,
+  Hit,
+  ListPart,
+  ReadKind,
+  RequestOf,
+  StoredItem,
+} from '../../../../../shared/contract/shard/shard-read';
 
 /** Reads as members of all versions write them: an upgrade goes member by member, so these bytes must not change. */
 
@@ -169,6 +176,7 @@ const WRITTEN = [
     'ClUIB/IDUHsiaXRlbXMiOjMsInByZXNlbnQiOlt0cnVlLGZhbHNlXSwiZm9ybXMiOltbIloiLCJubyB0aW1lIl1dLCJuYW1lcyI6WyJhIiwiYi5jIl19',
   ),
   written('count', null, 'ChEIBxIFCgF1EAMYBSCEB4IBAA==', 0, 'CgQIB2gA'),
+  written('lastVersion', null, 'ChEIBxIFCgF1EAMYBSCEB4IFAA==', 2 ** 52, 'CgwIB4kFAAAAAAAAMEM='),
   written(
     'matches',
     { filter },
@@ -360,6 +368,8 @@ describe('reads between members', () => {
   });
 });
 
+const part: ListPart = { versionMax: 2 ** 52, after: { score: -Infinity, externalId: 'é\ud800' }, passed: 7 };
+
 /** A request of each kind with every field that there is: a new one has to be put here, or this does not compile. */
 const WHOLE: { readonly [Kind in ReadKind]: RequestOf<Kind> extends null ? null : Required<RequestOf<Kind>> } = {
   // Who asks in its own process alone says `packed`.
@@ -372,6 +382,7 @@ const WHOLE: { readonly [Kind in ReadKind]: RequestOf<Kind> extends null ? null 
     counted: true,
     packed: true,
     bytesMax: 2 ** 20,
+    part,
   },
   score: { vector, externalIds: ['a', 'b'], bytesMax: 2 ** 20 },
   keywordSearch: {
@@ -388,6 +399,7 @@ const WHOLE: { readonly [Kind in ReadKind]: RequestOf<Kind> extends null ? null 
     k: 2,
     filter,
     bytesMax: 2 ** 20,
+    part: { ...part, after: null },
   },
   keywordStatistics: { terms: ['w', 'é'], fieldWeights: [0, 1] },
   keywordExpansions: { term: 'é', by: 2, after: 'a', limit: 3 },
@@ -415,6 +427,7 @@ const WHOLE: { readonly [Kind in ReadKind]: RequestOf<Kind> extends null ? null 
   sample: { size: 2, seed: 7, filter },
   fields: { paths: ['a'], dates: ['b'] },
   count: null,
+  lastVersion: null,
   matches: { filter },
   aggregate: { questions },
   order,

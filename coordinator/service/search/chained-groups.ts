@@ -1,0 +1,119 @@
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import type { HitPlace } from '../../../shared/contract/shard/shard-read';
+import { ownTurn } from '../../../shared/base/time/work-slices';
+import type { CollectionRecord } from '../collections/collection-record';
+import type { GroupKey } from '../search-request';
+import type { OrderedItems } from '../vectors/ordered-items';
+import type { ChainedPage, ListedPart, PartStart } from './chained-page';
+import { groupName, type OpenGroup } from './found-groups';
+import { groupKeysOf, mustBeShort } from './group-key';
+import { filled, type GroupedSearch, ungrouped } from './grouped-lists';
+import { KeyDigests } from './key-digests';
+import { hitsLookedAt } from './looked-at';
+import type { RankedSearch } from './ranked-lists';
+import { countFromJson, notOne, placeFromJson, placeToJson } from './search-chain';
+
+/** Hits that are asked for at once. */
+const HITS = { first: 2, least: 16, most: 10_000 };
+/** A cursor takes eleven characters for each. */
+const GROUPS_MAX = 50_000;
+/** Hits whose keys are looked up before others may be served. */
+const HITS_PER_STEP = 256;
+
+/** What a chain of groups needs. */
+interface GroupParts {
+  /** A part of the list of hits. */
+  list: (search: RankedSearch, start: PartStart, k: number) => Promise<ListedPart>;
+  ordered: Pick<OrderedItems<CollectionRecord>, 'read'>;
+}
+
+/**
+ * A page of groups: those that the next hits of the list are in, and that no page before had, whose names are in the
+ * cursor by their digests. A group is as good as its best hit. Its hits are the best of it that have not changed since
+ * the first page. Where many hits in turn are of groups that are known, others are asked for.
+ */
+export async function chainedGroups(
+  parts: GroupParts,
+  search: GroupedSearch,
+  state: readonly unknown[],
+): Promise<ChainedPage> {
+  const { request, grouping } = search;
+  const { k } = request.page;
+  const { start, given } = groupsStart(state);
+  const groups = new Map<string, OpenGroup>();
+  /** Keys of groups that need no more hits. */
+  const known = new Set<Exclude<GroupKey, null>>();
+  /** The hit before the one that begins the next page, and how many come before that. */
+  let last: HitPlace | null = start.after;
+  let { passed } = start;
+  let totalCount: number | null = null;
+  let from = start;
+  let of: RankedSearch = search;
+  for (let places = HITS.first * k; ; places *= 2) {
+    const list = await parts.list(of, from, Math.max(HITS.least, Math.min(places, HITS.most)));
+    totalCount ??= list.totalCount;
+    const isMore = await look(list);
+    if (isMore || !list.isMore) return answered(isMore);
+    mustBeShort([...known], grouping.path);
+    const filter = ungrouped(request.query.filter, grouping, [...known]);
+    of = { ...search, request: { ...request, query: { ...request.query, filter } } };
+    // A filtered list is a shorter one.
+    from = { after: last, passed: 0 };
+  }
+
+  /** Whether a hit is in a group of the next page. */
+  async function look(list: ListedPart): Promise<boolean> {
+    for (const [i, { hit, metadata }] of (await hitsLookedAt(parts.ordered, search, list.hits)).entries()) {
+      if (i % HITS_PER_STEP === HITS_PER_STEP - 1) await ownTurn();
+      const keys = groupKeysOf(metadata, grouping.path);
+      const own = keys.length > 0 ? keys : grouping.missing === 'each' ? [null] : [];
+      for (const key of own) {
+        const name = groupName(key, hit);
+        if (key !== null) known.add(key);
+        if (key !== null && given.has(name)) continue;
+        const group = groups.get(name);
+        if (group === undefined) {
+          if (groups.size === k) return true;
+          groups.set(name, { key, hits: [hit], isWhole: grouping.size === 1 || key === null });
+        } else if (group.hits.length < grouping.size) group.isWhole = group.hits.push(hit) === grouping.size;
+      }
+      last = hit;
+      if (of === search) passed += 1;
+    }
+    return false;
+  }
+
+  async function answered(isMore: boolean): Promise<ChainedPage> {
+    const found = [...groups.values()];
+    const beginning = { after: null, passed: 0 };
+    await filled(search, found, async (filter, places) => {
+      const list = await parts.list(
+        { ...search, request: { ...request, query: { ...request.query, filter } } },
+        beginning,
+        places,
+      );
+      return { hits: await hitsLookedAt(parts.ordered, search, list.hits), isEnd: !list.isMore };
+    });
+    const all = given.with([...groups].flatMap(([name, { key }]) => (key === null ? [] : [name])));
+    if (isMore && all.size > GROUPS_MAX)
+      throw new QuiverError(
+        'limit_exceeded',
+        `this cursor ended: it goes on for ${GROUPS_MAX} groups; filter what is searched`,
+      );
+    return {
+      ranked: {
+        hits: found.flatMap(({ hits }) => hits),
+        groups: found.map(({ key, hits }) => ({ key, hits })),
+        totalCount,
+      },
+      next: isMore ? [placeToJson(last), passed, all.toText()] : null,
+    };
+  }
+}
+
+function groupsStart(state: readonly unknown[]): { start: PartStart; given: KeyDigests } {
+  const [after = [], passed = 0, digests = ''] = state;
+  const given = typeof digests === 'string' ? KeyDigests.fromText(digests) : null;
+  if (given === null || (state.length !== 0 && state.length !== 3)) throw notOne();
+  return { start: { after: placeFromJson(after), passed: countFromJson(passed) }, given };
+}

@@ -1,0 +1,233 @@
+import { createHash } from 'node:crypto';
+import { filterToText } from '../../../../shared/contract/filter/filter-text';
+import {
+  compareHits,
+  type HitPlace,
+  type KeywordSearch,
+  type ListPart,
+  type VectorSearch,
+} from '../../../../shared/contract/shard/shard-read';
+import { inSlices } from '../../../../shared/base/time/work-slices';
+import type { SlotScores } from '../../slots/slot-scores';
+import { cutTies } from './border-ties';
+import { type FoundPart, KEPT_PARTS, type KeptParts } from './kept-parts';
+import type { ScoredSlot } from './ordered-hits';
+
+/** Hits behind a page that are found together with it, as a multiple of it: the pages that follow need not search. */
+const AHEAD_PAGES = 4;
+/** At most: each of them takes twelve bytes. */
+const AHEAD_MAX = 1 << 20;
+/** Slots that are looked at before others are served. */
+const SLOTS_PER_STEP = 4_096;
+/** Ids that are sorted, or runs of them that are merged, before others are served. */
+const SORTED_AT_ONCE = 2_048;
+/** Processors of different kinds add the same numbers up to scores that differ by so much of them. */
+const ROUNDING = 1e-6;
+
+/** The items of a list by their slots: a directory. */
+export interface VersionedSlots {
+  isLive(slot: number): boolean;
+  externalIdOf(slot: number): string;
+  versionOf(slot: number): number;
+}
+
+/** The first hits of a list, by descending score. */
+export interface DeepList {
+  /** All that tie with the last are there, or those of them with the first ids. */
+  found: SlotScores;
+  /** Whether there are no more. */
+  isWhole: boolean;
+}
+
+/**
+ * Reads ranked lists in parts, whose items are those that have not changed since some version. A part behind others is
+ * found by searching deeper, and what lies behind it is kept for the parts that follow. Each search is for twice as
+ * many hits as were passed, so to read a list to its end costs a few searches as deep as it is long.
+ */
+export class ListParts {
+  /** Lists of several shards have the same names. */
+  private readonly owner = `${(lastOwner += 1)} `;
+
+  constructor(
+    private readonly items: VersionedSlots,
+    private readonly kept: KeptParts = KEPT_PARTS,
+  ) {}
+
+  /**
+   * The best `k` of a part of the list that `listName` names, and that `search` finds to some depth; fewer only if
+   * there are no more. They were live a moment ago.
+   */
+  async next(
+    listName: () => string,
+    part: ListPart,
+    k: number,
+    search: (depth: number) => Promise<DeepList>,
+  ): Promise<ScoredSlot[]> {
+    const { after, passed } = part;
+    const name = after === null ? '' : this.owner + listName();
+    const kept = after === null ? undefined : this.kept.get(name);
+    if (kept !== undefined) {
+      const hits = this.takenFrom(kept, part, k);
+      if (hits !== null) return hits;
+    }
+    const ahead = after === null ? 0 : Math.min(AHEAD_MAX, Math.max(AHEAD_PAGES * k, passed));
+    for (let depth = Math.ceil(passed) + k + ahead; ; depth *= 2) {
+      const found = await this.found(await search(depth), part, depth);
+      if (found.slots.length < k && !found.isEnd) continue;
+      if (after !== null) this.kept.put(name, found);
+      // What has gone meanwhile may be missing at the end.
+      const hits = this.takenFrom(found, part, k);
+      if (hits !== null) return hits;
+    }
+  }
+
+  /** What of a list is behind the part's beginning, and is as it was. */
+  private async found({ found, isWhole }: DeepList, part: ListPart, depth: number): Promise<FoundPart> {
+    const { scored, border } = await inSlices(cutTies(this.items, found, depth));
+    const behind = await inSlices(this.behind(scored, part));
+    return {
+      after: part.after,
+      slots: Uint32Array.from(behind, ({ slot }) => slot),
+      scores: Float64Array.from(behind, ({ score }) => score),
+      isEnd: isWhole && border === null,
+    };
+  }
+
+  private *behind(scored: readonly ScoredSlot[], { after, versionMax }: ListPart): Generator<undefined, ScoredSlot[]> {
+    const behind: ScoredSlot[] = [];
+    const first = after === null ? 0 : firstWhere(scored.length, (at) => scored[at].score <= after.score);
+    let tied: number[] = [];
+    for (let i = first; i < scored.length; i += 1) {
+      const { slot, score } = scored[i];
+      if (isAsItWas(this.items, slot, versionMax)) tied.push(slot);
+      if (i + 1 === scored.length || scored[i + 1].score !== score) {
+        const isNear = after !== null && isNearTo(after.score, score);
+        const slots = tied.length > 1 || isNear ? yield* this.inOrder(tied, score, isNear ? after : null) : tied;
+        for (const one of slots) behind.push({ slot: one, score });
+        tied = [];
+      }
+      if (i % SLOTS_PER_STEP === SLOTS_PER_STEP - 1) yield;
+    }
+    return behind;
+  }
+
+  /** Slots of one score in the order of their ids; without those that are not behind `after`. */
+  private *inOrder(slots: readonly number[], score: number, after: HitPlace | null): Generator<undefined, number[]> {
+    const named: { slot: number; externalId: string }[] = [];
+    for (const [i, slot] of slots.entries()) {
+      if (this.items.isLive(slot)) {
+        const externalId = this.items.externalIdOf(slot);
+        if (after === null || isBehind({ score, externalId }, after)) named.push({ slot, externalId });
+      }
+      if (i % SLOTS_PER_STEP === SLOTS_PER_STEP - 1) yield;
+    }
+    return (yield* sortedById(named)).map(({ slot }) => slot);
+  }
+
+  /** null: what there is does not reach so far. */
+  private takenFrom(found: FoundPart, { after, versionMax }: ListPart, k: number): ScoredSlot[] | null {
+    if (found.after !== null && (after === null || compareHits(found.after, after) > 0)) return null;
+    const { items } = this;
+    const { slots, scores } = found;
+    const isThere = (at: number): boolean => isAsItWas(items, slots[at], versionMax);
+    const hits: ScoredSlot[] = [];
+    for (let at = this.placeOf(found, after, isThere); at < slots.length && hits.length < k; at += 1) {
+      if (!isThere(at)) continue;
+      const [slot, score] = [slots[at], scores[at]];
+      const isIt =
+        after !== null &&
+        isNearTo(after.score, score) &&
+        !isBehind({ score, externalId: items.externalIdOf(slot) }, after);
+      if (!isIt) hits.push({ slot, score });
+    }
+    return hits.length === k || found.isEnd ? hits : null;
+  }
+
+  /** The first hit that is behind `after`; it may have gone. */
+  private placeOf({ slots, scores }: FoundPart, after: HitPlace | null, isThere: (at: number) => boolean): number {
+    if (after === null) return 0;
+    let low = firstWhere(slots.length, (at) => scores[at] <= after.score);
+    let high = firstWhere(slots.length, (at) => scores[at] < after.score);
+    // Those that tie with it are in the order of their ids, with gaps where items have gone.
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      let at = middle;
+      while (at < high && !isThere(at)) at += 1;
+      if (at === high || this.items.externalIdOf(slots[at]) > after.externalId) high = middle;
+      else low = at + 1;
+    }
+    return low;
+  }
+}
+
+let lastOwner = 0;
+
+/** What a search by a vector is for, but for the part and what the hits carry. */
+export function vectorListName({ vector, filter, effort, part }: VectorSearch): string {
+  return createHash('sha256')
+    .update(JSON.stringify([effort, filter === null ? null : filterToText(filter), part?.versionMax]))
+    .update(Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength))
+    .digest('base64');
+}
+
+/** The same of one by keywords. */
+export function keywordListName({ terms, statistics, plan, fieldWeights, filter, part }: KeywordSearch): string {
+  const filterText = filter === null ? null : filterToText(filter);
+  return createHash('sha256')
+    .update(JSON.stringify([terms, statistics, plan ?? null, fieldWeights ?? null, filterText, part?.versionMax]))
+    .digest('base64');
+}
+
+/** Whether the slot has an item that has not changed since the version: a slot is used again. */
+function isAsItWas(items: VersionedSlots, slot: number, versionMax: number): boolean {
+  return items.isLive(slot) && items.versionOf(slot) <= versionMax;
+}
+
+/** An item is not behind itself, whatever its score is elsewhere. */
+function isBehind(place: HitPlace, after: HitPlace): boolean {
+  return place.externalId !== after.externalId && compareHits(place, after) > 0;
+}
+
+function isNearTo(score: number, other: number): boolean {
+  return score === other || Math.abs(score - other) <= ROUNDING * Math.abs(score);
+}
+
+/** The first index from which on a test holds; `length` if nowhere. */
+function firstWhere(length: number, test: (index: number) => boolean): number {
+  let [low, high] = [0, length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (test(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** By ids, in steps: there may be a million of one score. */
+function* sortedById<Named extends { externalId: string }>(named: readonly Named[]): Generator<undefined, Named[]> {
+  let runs: Named[][] = [];
+  for (let from = 0; from < named.length; from += SORTED_AT_ONCE) {
+    runs.push(named.slice(from, from + SORTED_AT_ONCE).sort((a, b) => (a.externalId < b.externalId ? -1 : 1)));
+    if (named.length > SORTED_AT_ONCE) yield;
+  }
+  while (runs.length > 1) {
+    const merged: Named[][] = [];
+    for (let i = 0; i < runs.length; i += 2)
+      merged.push(i + 1 === runs.length ? runs[i] : yield* mergedById(runs[i], runs[i + 1]));
+    runs = merged;
+  }
+  return runs[0] ?? [];
+}
+
+function* mergedById<Named extends { externalId: string }>(
+  left: readonly Named[],
+  right: readonly Named[],
+): Generator<undefined, Named[]> {
+  const merged: Named[] = [];
+  for (let i = 0, j = 0; i < left.length || j < right.length;) {
+    const isLeft = j === right.length || (i < left.length && left[i].externalId < right[j].externalId);
+    merged.push(isLeft ? left[i++] : right[j++]);
+    if (merged.length % SORTED_AT_ONCE === 0) yield;
+  }
+  return merged;
+}
