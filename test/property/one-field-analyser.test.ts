@@ -240,7 +240,8 @@ test.each([1, 3])(
       const isSimple = below(2) === 0;
       const match = ['any', 'all', { at_least: 0.5 }, { at_least: 1 }][below(4)];
       // Of stop words alone, English counts all. A word that any analyser leaves out is not counted.
-      const isCounted = words.some((one, i) => !STOP_WORDS.has(one) && !(isSimple && signs[i].startsWith('-')));
+      const isStop = (one: string): boolean => STOP_WORDS.has(one) || change.stopWords?.add.includes(one) === true;
+      const isCounted = words.some((one, i) => !isStop(one) && !(isSimple && signs[i].startsWith('-')));
       const body = {
         query_text: (isSimple ? signs : words).join(' '),
         query_syntax: isSimple ? 'simple' : 'plain',
