@@ -12,8 +12,15 @@ import { type ConnectionOptions, connect, connected, jsonObject, wholeNumber } f
 type Variant = Record<string, unknown>;
 type JsonOption = ConnectionOptions & { json?: true };
 
+/** What a file has: judged queries alone, as a list, or beside the variants that they are asked in. */
+interface JudgedFile {
+  judged: JudgedQueries;
+  variants?: Variant[];
+  k?: number;
+}
+
 interface EvaluateOptions extends JsonOption {
-  file?: JudgedQueries;
+  file?: JudgedFile;
   variant?: Variant[];
   k?: number;
   atLeast?: number;
@@ -70,8 +77,8 @@ export function addJudgementCommands(program: Command, context: CommandContext):
     .argument('<collection>')
     .argument('<judgements>')
     .argument('<file>', 'JSON: [{"query": "rivers", "relevant": {"a-1": 2, "a-2": 1}}]', judgedIn)
-    .action(async (name: string, set: string, queries: JudgedQueries, options: ConnectionOptions) => {
-      const stored = await connect(context, options).client.collection(name).putJudgements(set, queries);
+    .action(async (name: string, set: string, { judged }: JudgedFile, options: ConnectionOptions) => {
+      const stored = await connect(context, options).client.collection(name).putJudgements(set, judged);
       context.messages.write(`${stored.name}, queries: ${count(stored.queries)}\n`);
     });
   connected(judgements.command('delete').description('delete judgements'))
@@ -88,7 +95,11 @@ export function addJudgementCommands(program: Command, context: CommandContext):
       .argument('<collection>')
       .argument('<judgements>'),
   )
-    .option('--file <file>', 'put these judged queries first, as `judgements put` does', judgedIn)
+    .option(
+      '--file <file>',
+      'put these judged queries first; {"judged": […], "variants": […], "k": 10} says the variants, too',
+      judgedIn,
+    )
     .option('--variant <json>', `options of a query, such as '{"alpha": 0.5}'; may be repeated`, variantArgument)
     .option('--k <count>', 'how many hits of each query count (default: 10)', wholeNumber(1, HITS_MAX))
     .option('--at-least <ndcg>', 'end with an error if the first variant has less', share)
@@ -96,8 +107,9 @@ export function addJudgementCommands(program: Command, context: CommandContext):
     .action(async (name: string, set: string, options: EvaluateOptions) => {
       const { client } = connect(context, options);
       const collection = client.collection(name);
-      if (options.file !== undefined) await collection.putJudgements(set, options.file);
-      const { variant: variants = [{}], k } = options;
+      const { file } = options;
+      if (file !== undefined) await collection.putJudgements(set, file.judged);
+      const { variant: variants = file?.variants ?? [{}], k = file?.k } = options;
       const begun = await collection.evaluate({ name: set, variants, ...(k !== undefined && { k }) });
       const progress = showProgress(context, { label: begun.id, unit: '%', isQuiet: options.json === true });
       const onProgress = (job: Job): void => progress.report(job.progress, Math.floor(job.progress * 100));
@@ -132,15 +144,25 @@ function print(context: CommandContext, { k, queries, missing_items: missing, va
   if (missing > 0) context.messages.write(`judged items that are not in the collection: ${count(missing)}\n`);
 }
 
-function judgedIn(file: string): JudgedQueries {
+function judgedIn(file: string): JudgedFile {
   let read: unknown;
   try {
     read = JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
     throw new InvalidArgumentError(`It can’t be read as JSON: ${(error as Error).message}`);
   }
-  if (!Array.isArray(read)) throw new InvalidArgumentError('It must be a list of queries.');
-  return read as JudgedQueries;
+  if (Array.isArray(read)) return { judged: read as JudgedQueries };
+  const { judged, variants, k } = (read ?? {}) as Record<string, unknown>;
+  if (!Array.isArray(judged)) throw new InvalidArgumentError('It must be a list of queries, or have it as "judged".');
+  if (variants !== undefined && !Array.isArray(variants))
+    throw new InvalidArgumentError('Its "variants" must be a list.');
+  if (k !== undefined && !(Number.isInteger(k) && (k as number) >= 1 && (k as number) <= HITS_MAX))
+    throw new InvalidArgumentError(`Its "k" must be a whole number from 1 to ${HITS_MAX}.`);
+  return {
+    judged: judged as JudgedQueries,
+    ...(variants !== undefined && { variants: variants as Variant[] }),
+    ...(k !== undefined && { k: k as number }),
+  };
 }
 
 function variantArgument(text: string, before: Variant[] = []): Variant[] {

@@ -200,6 +200,28 @@ describe('quiver', () => {
     const failed = await cli.run(['evaluate', 'judged', 'things', '--variant', '{"alpha": 0}', ...asJson]);
     expect(failed.code).toBe(1);
     expect(failed.messages).toMatch(/ndcg is 0\.\d{4}, less than 0\.99/);
+    // A file may have the variants beside the queries; the command line goes before them.
+    const whole = { judged: queries, variants: [{ name: 'of the file', alpha: 0 }, { alpha: 1 }], k: 2 };
+    writeFileSync(file, JSON.stringify(whole));
+    const evaluated = async (...words: string[]) => {
+      const asked = await cli.succeed(['evaluate', 'judged', 'things', '--file', file, '--json', ...words]);
+      const { k, variants: found } = JSON.parse(asked.output);
+      return [k, ...found.map(({ name }: { name: string }) => name)];
+    };
+    expect(await evaluated()).toEqual([2, 'of the file', '{"alpha":1}']);
+    expect(await evaluated('--k', '5', '--variant', '{"alpha": 0.25}')).toEqual([5, '{"alpha":0.25}']);
+    expect((await cli.succeed(['judgements', 'put', 'judged', 'things', file])).messages).toBe('things, queries: 2\n');
+    for (const [wrong, said] of [
+      [{ queries }, 'must be a list of queries'],
+      [{ ...whole, variants: {} }, 'Its "variants" must be a list'],
+      [{ ...whole, k: 0 }, 'Its "k" must be a whole number from 1 to 100'],
+    ] as const) {
+      writeFileSync(file, JSON.stringify(wrong));
+      expect(await cli.run(['evaluate', 'judged', 'things', '--file', file])).toMatchObject({
+        code: 2,
+        messages: expect.stringContaining(said),
+      });
+    }
     await cli.succeed(['judgements', 'delete', 'judged', 'things']);
     expect((await cli.run(['judgements', 'show', 'judged', 'things'])).code).toBe(5);
   });
