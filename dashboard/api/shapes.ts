@@ -25,6 +25,11 @@ export type Hit = HitGroup['hits'][number];
 export type Timing = NonNullable<AnswerOf<'post_collections_name_search'>['timing_ms']>;
 /** The most frequent values of a field. */
 export type Facet = NonNullable<AnswerOf<'post_collections_name_aggregate'>['facets']>[number];
+/** Where a search loses an item. */
+export type WhyReport = AnswerOf<'post_collections_name_why'>;
+/** A set of judged queries, by its name. */
+export type Judgements = AnswerOf<'get_collections_name_judgements'>['judgements'][number];
+export type QueryHit = NonNullable<AnswerOf<'post_query'>['results']>[number];
 export type Job = AnswerOf<'get_jobs_id'>;
 
 export type Cluster = AnswerOf<'get_cluster'>;

@@ -60,6 +60,7 @@ export function CollectionPage({ name, tab }: { name: string; tab: string }) {
         {link('search', 'Search')}
         {link('browse', 'Browse')}
         {link('map', 'Map')}
+        {link('lab', 'Search lab')}
         {mayWrite() && link('upload', 'Upload')}
         {link('settings', mayWrite() ? 'Settings' : 'About')}
       </nav>
@@ -68,6 +69,13 @@ export function CollectionPage({ name, tab }: { name: string; tab: string }) {
       {tab === 'map' && (
         <LazyPage
           load={() => import('../map/map-page').then(({ MapPage }) => MapPage)}
+          collection={found}
+          onItem={setShownItem}
+        />
+      )}
+      {tab === 'lab' && (
+        <LazyPage
+          load={() => import('../lab/lab-page').then(({ LabPage }) => LabPage)}
           collection={found}
           onItem={setShownItem}
         />

@@ -3,7 +3,7 @@ import { CloseIcon, PlusIcon } from '../parts/icons';
 import {
   type Condition,
   conditionFromText,
-  conditionText,
+  conditionLine,
   OPERATORS,
   type Operator,
   withCondition,
@@ -22,11 +22,11 @@ export function FilterBar({ conditions, fields, onChange }: FilterBarProps) {
     <div class="filter-bar" role="group" aria-label="Filters">
       {conditions.map((condition, i) => (
         <span key={JSON.stringify(condition)} class="tag accent filter">
-          <span class="break">{shown(condition)}</span>
+          <span class="break">{conditionLine(condition)}</span>
           <button
             type="button"
             class="plain icon tight"
-            aria-label={`Remove the filter ${shown(condition)}`}
+            aria-label={`Remove the filter ${conditionLine(condition)}`}
             onClick={() => onChange(conditions.filter((_, at) => at !== i))}
           >
             <CloseIcon />
@@ -50,10 +50,6 @@ export function FilterBar({ conditions, fields, onChange }: FilterBarProps) {
       )}
     </div>
   );
-}
-
-function shown(condition: Condition): string {
-  return `${condition.field} ${conditionText(condition)}`.trim();
 }
 
 function FilterForm({

@@ -56,7 +56,8 @@ export function filtersOf(conditions: Condition[]): Record<string, unknown> | un
   return { $and: conditions.map(filterOf) };
 }
 
-function filterOf({ field, operator, value }: Condition): Record<string, unknown> {
+/** The filter of one condition. */
+export function filterOf({ field, operator, value }: Condition): Record<string, unknown> {
   if (operator !== '$text') return { [field]: { [operator]: value } };
   return { $text: { query: value, match: 'all', ...(field !== '' && { fields: [field] }) } };
 }
@@ -98,6 +99,11 @@ function ofValues(field: string, values: unknown[]): Condition[] {
   return [
     values.length === 1 ? { field, operator: '$eq', value: values[0] } : { field, operator: '$in', value: values },
   ];
+}
+
+/** A condition in one line, with its field. */
+export function conditionLine(condition: Condition): string {
+  return `${condition.field} ${conditionText(condition)}`.trim();
 }
 
 export function conditionText({ operator, value }: Condition): string {

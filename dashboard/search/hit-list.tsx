@@ -7,12 +7,16 @@ import type { SearchOutcome, SearchPlan } from './search-request';
 
 interface HitListProps {
   outcome: SearchOutcome;
+  /** The external_id of a hit that somebody looks for; empty: none. */
+  expected: string;
+  /** To grade hits of this search; null: what it asks is no text. */
+  labLink: string | null;
   onItem: (id: string) => void;
   onAlike: (id: string) => void;
   onFilter: (condition: Condition) => void;
 }
 
-export function HitList({ outcome, onItem, onAlike, onFilter }: HitListProps) {
+export function HitList({ outcome, expected, labLink, onItem, onAlike, onFilter }: HitListProps) {
   const { hits, groups, total, timing, roundTripMs } = outcome.calibrated;
   const best = Math.max(...hits.map((hit) => hit.score), 0);
   const listed = (shown: Hit[]) => (
@@ -24,6 +28,7 @@ export function HitList({ outcome, onItem, onAlike, onFilter }: HitListProps) {
           rank={i + 1}
           best={best}
           plan={outcome.plan}
+          expected={expected}
           onItem={onItem}
           onAlike={onAlike}
           onFilter={onFilter}
@@ -41,6 +46,11 @@ export function HitList({ outcome, onItem, onAlike, onFilter }: HitListProps) {
             ? `${milliseconds(roundTripMs)} with the way here`
             : `${milliseconds(timing.search_ms)} search${timing.embedding_ms > 0 ? ` · ${milliseconds(timing.embedding_ms)} embedding` : ''} · ${milliseconds(roundTripMs)} with the way here`}
         </span>
+        {labLink !== null && (
+          <a class="actions small" href={labLink}>
+            Grade in the search lab
+          </a>
+        )}
       </div>
       {hits.length === 0 && <p class="empty">Nothing matches.</p>}
       {groups === null
@@ -60,10 +70,11 @@ function HitRow({
   rank,
   best,
   plan,
+  expected,
   onItem,
   onAlike,
   onFilter,
-}: Omit<HitListProps, 'outcome'> & { hit: Hit; rank: number; best: number; plan: SearchPlan }) {
+}: Omit<HitListProps, 'outcome' | 'labLink'> & { hit: Hit; rank: number; best: number; plan: SearchPlan }) {
   return (
     <li class="hit">
       <div class="hit-head">
@@ -73,6 +84,7 @@ function HitRow({
         <button type="button" class="link break hit-id" onClick={() => onItem(hit.external_id)}>
           {hit.external_id}
         </button>
+        {hit.external_id === expected && <span class="tag accent">expected</span>}
         <Score value={hit.score} best={best} />
         {hit.first_rank !== undefined && <span class="quiet small number">was rank {hit.first_rank}</span>}
         <button type="button" class="tight plain" onClick={() => onAlike(hit.external_id)}>
@@ -119,7 +131,7 @@ function place(rank: number | null | undefined, value: number | null | undefined
   return `rank ${rank}${value === null || value === undefined ? '' : ` · score ${score(value)}`}`;
 }
 
-export function HitText({ hit }: { hit: Hit }) {
+export function HitText({ hit }: { hit: Pick<Hit, 'text' | 'highlights'> }) {
   const pieces = excerptOf(hit);
   if (pieces.length === 0) return null;
   return (

@@ -7,7 +7,8 @@ const PLACEHOLDERS: Record<Mode, string> = {
   item: 'external_id of an item',
   vector: '[0.12, -0.03, …]',
 };
-const K_CHOICES = [5, 10, 20, 50, 100];
+/** How many hits the page offers. */
+export const K_CHOICES = [5, 10, 20, 50, 100];
 
 interface SearchFormProps {
   plan: SearchPlan;

@@ -7,6 +7,7 @@ import { FilterBar } from '../filters/filter-bar';
 import { Busy, Failure } from '../parts/notice';
 import { replaceQuery, route } from '../state/route';
 import { ComparedAnswers } from './compared-answers';
+import { ExpectedItem } from './expected-item';
 import { FieldChoice } from './field-choice';
 import { fieldPaths, fieldsFromParameter } from './field-paths';
 import { GroupChoice } from './group-choice';
@@ -39,6 +40,7 @@ function planFromAddress(query: URLSearchParams): SearchPlan {
     groupBy: query.get('group') || null,
     rerank: query.get('rerank') || null,
     besideExact: query.get('exact') === '1',
+    expected: query.get('expect') ?? '',
   };
 }
 
@@ -52,6 +54,7 @@ function addressOf({
   groupBy,
   rerank,
   besideExact,
+  expected,
 }: SearchPlan): Record<string, string | null> {
   return {
     mode: mode === 'text' ? null : mode,
@@ -63,6 +66,7 @@ function addressOf({
     group: groupBy,
     rerank,
     exact: besideExact ? '1' : null,
+    expect: expected,
   };
 }
 
@@ -104,8 +108,17 @@ export function SearchPage({ collection, onItem }: { collection: Collection; onI
     return () => running.current?.abort();
   }, []);
 
+  const expect = (expected: string): void => {
+    const next = { ...plan, expected };
+    setPlan(next);
+    replaceQuery(addressOf(next));
+  };
   const narrow = (condition: Condition): void =>
     void search({ ...plan, conditions: withCondition(plan.conditions, condition) });
+  const labLink =
+    outcome !== null && hasText(outcome.plan)
+      ? `#/collections/${encodeURIComponent(collection.name)}/lab?q=${encodeURIComponent(outcome.plan.query)}`
+      : null;
   return (
     <div class="stack">
       <ModelNotice collection={collection} />
@@ -149,6 +162,16 @@ export function SearchPage({ collection, onItem }: { collection: Collection; onI
           )}
         </div>
       )}
+      {outcome !== null && failure === null && (
+        <ExpectedItem
+          collection={collection.name}
+          outcome={outcome}
+          expected={plan.expected}
+          onExpected={expect}
+          onHits={(k) => void search({ ...plan, k })}
+          onItem={onItem}
+        />
+      )}
       {outcome !== null && failure === null && outcome.exact === null && (
         <div class={known.length === 0 ? 'stack' : 'columns facetted'}>
           <FacetPanel
@@ -159,6 +182,8 @@ export function SearchPage({ collection, onItem }: { collection: Collection; onI
           />
           <HitList
             outcome={outcome}
+            expected={plan.expected}
+            labLink={labLink}
             onItem={onItem}
             onFilter={narrow}
             onAlike={(id) => void search({ ...plan, mode: 'item', query: id })}

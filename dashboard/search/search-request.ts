@@ -1,5 +1,5 @@
 import { call, path } from '../api/client';
-import type { Hit, HitGroup, Timing } from '../api/shapes';
+import type { Hit, HitGroup, Timing, WhyReport } from '../api/shapes';
 import { type Condition, filtersOf } from '../filters/filter-model';
 import { EXCERPT_MAX } from './excerpt';
 import { recallOf } from './recall';
@@ -9,6 +9,8 @@ export type Mode = keyof typeof MODES;
 
 /** Hits of a group. */
 const GROUP_SIZE = 3;
+/** It is some ten searches, exact ones among them. */
+const WHY_DEADLINE_MS = 120_000;
 
 /** What the form holds. */
 export interface SearchPlan {
@@ -26,6 +28,8 @@ export interface SearchPlan {
   rerank: string | null;
   /** Ask once more, comparing with every vector. */
   besideExact: boolean;
+  /** The external_id of an item that should be found; empty: none. */
+  expected: string;
 }
 
 export interface Answered {
@@ -79,19 +83,43 @@ export function vectorFromText(text: string): number[] {
   return list;
 }
 
-async function ask(collection: string, plan: SearchPlan, exact: boolean, stop: AbortSignal): Promise<Answered> {
-  const { mode, query, k, alpha, conditions, fields, groupBy, rerank } = plan;
+/** What of a search decides over its hits. */
+function decidingFields(plan: SearchPlan) {
+  const { k, conditions, groupBy, rerank } = plan;
   const filters = filtersOf(conditions);
-  const shared = {
+  return {
     k,
+    ...(filters === undefined ? {} : { filters }),
+    ...(hasText(plan) && rerank !== null ? { rerank: { model: rerank } } : {}),
+    ...(groupBy === null ? {} : { group_by: groupBy, group_size: GROUP_SIZE }),
+  };
+}
+
+/** Why the search of a plan finds its expected item, or does not. */
+export async function runWhy(collection: string, plan: SearchPlan, stop: AbortSignal): Promise<WhyReport> {
+  const { mode, query, alpha, expected } = plan;
+  const search = {
+    text: () => ({ text: query }),
+    vector: () => ({ vector: vectorFromText(query) }),
+    hybrid: () => ({ query_text: query, alpha }),
+    item: () => ({ positives: [{ id: query.trim() }] }),
+  }[mode]();
+  return call<'post_collections_name_why'>('POST', path('/v1/collections/', collection, '/why'), {
+    body: { ...decidingFields(plan), ...search, external_id: expected },
+    signal: stop,
+    deadlineMs: WHY_DEADLINE_MS,
+  });
+}
+
+async function ask(collection: string, plan: SearchPlan, exact: boolean, stop: AbortSignal): Promise<Answered> {
+  const { mode, query, alpha, fields } = plan;
+  const shared = {
+    ...decidingFields(plan),
     include_text: true,
     include_timing: true,
     total: true,
-    ...(filters === undefined ? {} : { filters }),
     ...(fields === null ? {} : { fields }),
     ...(hasText(plan) ? { highlight: { fragments: 1, size: EXCERPT_MAX } } : {}),
-    ...(hasText(plan) && rerank !== null ? { rerank: { model: rerank } } : {}),
-    ...(groupBy === null ? {} : { group_by: groupBy, group_size: GROUP_SIZE }),
   };
   const [url, body] = {
     text: () => [path('/v1/collections/', collection, '/search'), { ...shared, text: query, exact }] as const,

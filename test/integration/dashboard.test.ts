@@ -714,6 +714,7 @@ describe('for everybody', () => {
     compared: '#/collections/notes/search?q=stars&exact=1',
     browse: '#/collections/notes/browse',
     map: '#/collections/notes/map',
+    lab: '#/collections/notes/lab?q=stars',
     upload: '#/collections/notes/upload',
     settings: '#/collections/notes/settings',
     console: '#/console',
