@@ -5,7 +5,6 @@ import { hybridSearchBody } from '../../coordinator/api/schema/search-schemas';
 import type { ScoredHit, VectorInput } from '../../coordinator/service/service';
 import { readConfig } from '../../shared/base/config/config';
 import { QuiverError } from '../../shared/base/errors/quiver-error';
-import type { Analyser } from '../../shared/base/text/analyser';
 import { analyserNamed } from '../../node/engine/keyword/marked-analyser';
 import type { AnalyserName, Language } from '../../shared/base/text/language';
 import type { WordsCondition } from '../../shared/contract/filter/filter';
@@ -14,6 +13,7 @@ import type { ShardClient } from '../../shared/contract/shard/shard-client';
 import { eventually } from '../support/eventually';
 import { plainEdits } from '../support/models/plain-expansions';
 import { plainHasPhrase } from '../support/models/plain-phrase';
+import { readOnce, type ReadTexts } from '../support/models/read-once';
 import { newCollection, type PlainService, plainService } from '../support/shards/plain-service';
 import { graphFactories, openRocksStore, ShardNode } from '../support/shards/shard-node';
 import { runSeed, seededRandom } from '../support/values/random';
@@ -46,6 +46,14 @@ afterEach(async () => {
   for (const node of nodes) await node.destroy();
   nodes = [];
 });
+
+const texts = new Map<AnalyserName, ReadTexts>();
+
+function textsBy(name: AnalyserName): ReadTexts {
+  let known = texts.get(name);
+  if (known === undefined) texts.set(name, (known = readOnce(analyserNamed(name))));
+  return known;
+}
 
 /** By path; `text` is the text. */
 type Item = Record<'text' | (typeof PATHS)[number], string>;
@@ -255,7 +263,7 @@ class Story {
           ? sum
           : sum +
             (asked[field.path] ?? field.weight) *
-              analyserNamed(by)
+              textsBy(by)
                 .terms(item[field.path as keyof Item])
                 .filter((one) => one === term).length,
       0,
@@ -263,16 +271,16 @@ class Story {
   }
 
   private isIn(item: Item, { by, term }: Variant, paths?: readonly string[]): boolean {
-    return this.linesBy(item, by, paths).some((line) => analyserNamed(by).terms(line).includes(term));
+    return this.linesBy(item, by, paths).some((line) => textsBy(by).terms(line).includes(term));
   }
 
   /** By word, what each analyser makes of it where it counts, and who leaves it out. */
   private unitsOf(words: readonly string[], names = this.names()): { variants: Variant[]; leftOut: AnalyserName[] }[] {
     return words.map((word) => {
       const variants = names.flatMap((by) => {
-        const analyser = analyserNamed(by);
+        const analyser = textsBy(by);
         const counts = analyser.termsToFind(words.join(' ')).includes(analyser.terms(word)[0]);
-        const isStop = isStopWord(analyser, word) && words.some((one) => !isStopWord(analyser, one));
+        const isStop = analyser.isStopWord(word) && words.some((one) => !analyser.isStopWord(one));
         return counts && !isStop ? [{ by, term: analyser.terms(word)[0] }] : [];
       });
       return { variants, leftOut: names.filter((by) => variants.every((one) => one.by !== by)) };
@@ -306,7 +314,7 @@ class Story {
     if (near !== undefined)
       return names.some((by) =>
         this.linesBy(item, by, paths).some((line) =>
-          plainHasPhrase(analyserNamed(by).terms(words.join(' ')), near, analyserNamed(by).terms(line)),
+          plainHasPhrase(textsBy(by).terms(words.join(' ')), near, textsBy(by).terms(line)),
         ),
       );
     if (stands === undefined) return this.has(item, words, 'all', paths);
@@ -316,7 +324,7 @@ class Story {
 
   /** How often a line has what a word stands for. */
   private variedIn(line: string, by: AnalyserName, word: string, stands: 'prefix' | 1): number {
-    return analyserNamed(by)
+    return textsBy(by)
       .terms(line)
       .reduce((sum, one) => sum + factorOf(by, word, stands, one), 0);
   }
@@ -334,7 +342,7 @@ class Story {
         (sum, field) =>
           sum +
           (asked?.[field.path] ?? field.weight) *
-            analyserNamed(this.nameOf(field)).terms(item[field.path as keyof Item]).length,
+            textsBy(this.nameOf(field)).terms(item[field.path as keyof Item]).length,
         0,
       );
     const documents = items.filter((item) => lengthOf(item) > 0);
@@ -395,7 +403,7 @@ class Story {
       }
       // In all fields of the analyser; each way is passed by what has the phrase there.
       const ways = names.map((by) => {
-        const terms = [...new Set(analyserNamed(by).termsToFind(own.join(' ')))].map((term) => ({ by, term }));
+        const terms = [...new Set(textsBy(by).termsToFind(own.join(' ')))].map((term) => ({ by, term }));
         const mayHave = (item: Item) => (!isOptional && names.length === 1) || this.hasIn(item, by, clause);
         return {
           idf: terms.reduce((sum, one) => sum + idfOf(one), 0),
@@ -439,7 +447,7 @@ class Story {
     const paths = path === undefined ? undefined : [path];
     if (near === undefined) return this.has(item, words, 'all', paths);
     return this.linesBy(item, by, paths).some((line) =>
-      plainHasPhrase(analyserNamed(by).terms(words.join(' ')), near, analyserNamed(by).terms(line)),
+      plainHasPhrase(textsBy(by).terms(words.join(' ')), near, textsBy(by).terms(line)),
     );
   }
 
@@ -452,16 +460,14 @@ class Story {
     asked: Record<string, number> | undefined,
   ): (Variant & { factor: number })[] {
     const all = new Set(
-      [...this.items.values()].flatMap((item) =>
-        this.linesBy(item, by).flatMap((line) => analyserNamed(by).terms(line)),
-      ),
+      [...this.items.values()].flatMap((item) => this.linesBy(item, by).flatMap((line) => textsBy(by).terms(line))),
     );
-    const own = analyserNamed(by).terms(word)[0];
+    const own = textsBy(by).terms(word)[0];
     // A word that is not rare stands for itself, unless all are asked for.
     const isAll = stands === 'prefix' || occurs === 'must' || path !== undefined;
     const names = path === undefined ? this.names() : [by];
     const isRare = names.every((name) => {
-      const term = analyserNamed(name).terms(word)[0];
+      const term = textsBy(name).terms(word)[0];
       return [...this.items.values()].filter((item) => this.times(item, { by: name, term }, asked) > 0).length <= 1;
     });
     all.add(own);
@@ -508,19 +514,15 @@ class Story {
 
 /** As how many a term counts for a word that stands for others; 0: it does not. */
 function factorOf(by: AnalyserName, word: string, stands: 'prefix' | 1, term: string): number {
-  const own = analyserNamed(by).terms(word)[0];
+  const own = textsBy(by).terms(word)[0];
   if (term === own) return 1;
   if (stands === 'prefix') {
-    const typed = analyserNamed('unicode').terms(word)[0];
+    const typed = textsBy('unicode').terms(word)[0];
     const begins = own.startsWith(typed) ? [typed] : typed.startsWith(own) ? [own] : [own, typed];
     return begins.some((begin) => term.startsWith(begin)) ? 1 : 0;
   }
   const edits = plainEdits(own, term);
   return edits <= stands ? Math.max(0, 1 - edits / Math.min(own.length, term.length)) : 0;
-}
-
-function isStopWord(analyser: Analyser, word: string): boolean {
-  return [...analyser.placedParts(word)].flat().some((placed) => placed.isStopWord);
 }
 
 function written({ occurs, words, path, near, stands }: Clause): string {

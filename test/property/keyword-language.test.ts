@@ -13,6 +13,7 @@ import type { KeywordUnit } from '../../shared/contract/shard/keyword-plan';
 import { eventually } from '../support/eventually';
 import { plainEdits, plainExpansions } from '../support/models/plain-expansions';
 import { plainHasPhrase } from '../support/models/plain-phrase';
+import { readOnce } from '../support/models/read-once';
 import { plainPlanScore } from '../support/models/plain-keyword-plan';
 import { compareHits } from '../../shared/contract/shard/shard-read';
 import { newCollection, type PlainService, plainService } from '../support/shards/plain-service';
@@ -25,6 +26,7 @@ const DIM = 4;
 const IDS = 300;
 const seed = runSeed('keyword language');
 const schema = hybridSearchBody(readConfig({}, 1));
+const analyser = readOnce(defaultAnalyser);
 
 let nodes: ShardNode[] = [];
 
@@ -266,8 +268,8 @@ class Story {
   private unitsOf(
     clauses: readonly Clause[],
     { fuzzy = 0, prefix_last: prefixLast = false }: Options,
-    documents: readonly string[][],
-    counted: readonly string[][],
+    documents: readonly (readonly string[])[],
+    counted: readonly (readonly string[])[],
   ): { units: KeywordUnit[]; terms: string[]; filters: Map<number, Clause> } {
     const terms: string[] = [];
     const place = (term: string): number => (terms.includes(term) ? terms.indexOf(term) : terms.push(term) - 1);
@@ -342,7 +344,7 @@ class Story {
   private hasClause(item: Item, clause: Clause | null): boolean {
     if (clause === null) return true;
     const { words, isOfTitle, near, stands } = clause;
-    const lines = (isOfTitle ? [item.title ?? ''] : this.linesOf(item)).map((line) => defaultAnalyser.terms(line));
+    const lines = (isOfTitle ? [item.title ?? ''] : this.linesOf(item)).map((line) => analyser.terms(line));
     if (near !== undefined) return lines.some((line) => plainHasPhrase(words, near, line));
     if (stands === undefined) return words.every((word) => lines.some((line) => line.includes(word)));
     const last = words.at(-1)!;
@@ -354,8 +356,8 @@ class Story {
     );
   }
 
-  private bagOf(item: Item, asked: Record<string, number> = {}): string[] {
-    return defaultAnalyser.terms(this.linesOf(item, asked).join(' '));
+  private bagOf(item: Item, asked: Record<string, number> = {}): readonly string[] {
+    return analyser.terms(this.linesOf(item, asked).join(' '));
   }
 
   /** Of one field, or of all; one may count nothing. */
@@ -534,7 +536,7 @@ test('a word that must be there stands for more words than are cut by frequency,
   const texts = Array.from({ length: 240 }, (_, i) =>
     i % 3 === 0 ? `pump${i % 160} pump${(i * 7) % 160} of iron` : i % 3 === 1 ? `iron pimp${i}` : 'iron alone',
   );
-  const documents = texts.map((text) => defaultAnalyser.terms(text));
+  const documents = texts.map((text) => analyser.terms(text));
   const statistics = { documentCount: texts.length, totalLength: documents.flat().length };
   const told: ScoredHit[][] = [];
   for (const shards of [1, 2, 5]) {
@@ -591,7 +593,7 @@ test('a word that must be there is itself none of those that are cut by frequenc
     ...[...'abcdefghijklmnpqrstuvwyz'].flatMap((letter) => [`${letter}x`, `o${letter}`, `ox${letter}`, `${letter}ox`]),
     ...Array.from({ length: 5 }, () => 'ab cd gh ij kl mn'),
   ];
-  const documents = texts.map((text) => defaultAnalyser.terms(text));
+  const documents = texts.map((text) => analyser.terms(text));
   const told: ScoredHit[][] = [];
   for (const shards of [1, 2, 5]) {
     const { service } = await serviceWith(texts, { shards });

@@ -1,8 +1,19 @@
 import { markIn } from '../../../shared/base/text/term-mark';
 import type { ExpansionRequest, Expansions } from '../../../shared/contract/shard/keyword-expansion';
 
-/** Edits from one word to another: the textbook's table, with swaps of neighbours. */
+/** Few words, which plain readings compare over and over. */
+const edits = new Map<string, number>();
+
+/** Edits from one word to another. */
 export function plainEdits(a: string, b: string): number {
+  const words = `${a}\0${b}`;
+  let known = edits.get(words);
+  if (known === undefined) edits.set(words, (known = countedEdits(a, b)));
+  return known;
+}
+
+/** The textbook's table, with swaps of neighbours. */
+function countedEdits(a: string, b: string): number {
   const table = Array.from({ length: a.length + 1 }, (_, i) => Array.from({ length: b.length + 1 }, (__, j) => i + j));
   for (let i = 1; i <= a.length; i++)
     for (let j = 1; j <= b.length; j++) {

@@ -14,34 +14,39 @@ export function plainlyFused(lists: { vector: Scored[]; keyword: Scored[] }, alp
     { hits: alpha < 1 ? lists.keyword : [], weight: 1 - alpha },
   ];
   const best = fusing.isUnit ? weighed.reduce((sum, list) => sum + bestOf(list, fusing), 0) : 1;
+  const added = weighed.map((list) => addedBy(list, fusing));
   const ids = [...new Set(weighed.flatMap(({ hits }) => hits.map(({ externalId }) => externalId)))];
   return ids
     .map((externalId) => ({
       externalId,
-      score: weighed.reduce((sum, list) => sum + addedBy(list, externalId, fusing), 0) / best,
+      score: added.reduce((sum, list) => sum + (list.get(externalId) ?? 0), 0) / best,
     }))
     .sort((a, b) => b.score - a.score || (a.externalId < b.externalId ? -1 : 1));
 }
 
-function addedBy({ hits, weight }: { hits: Scored[]; weight: number }, id: string, { kind, constant }: Fusing): number {
-  const rank = 1 + hits.findIndex(({ externalId }) => externalId === id);
-  if (rank === 0) return 0;
+/** By id, what a list adds to the score of each of its hits. */
+function addedBy(
+  { hits, weight }: { hits: Scored[]; weight: number },
+  { kind, constant }: Fusing,
+): Map<string, number> {
   const scores = hits.map(({ score }) => score);
   const [least, most] = [Math.min(...scores), Math.max(...scores)];
   const relative = scores.map((score) => (least === most ? 1 : (score - least) / (most - least)));
-  switch (kind) {
-    case 'rrf':
-      return weight / (constant + rank);
-    case 'linear':
-      return weight * scores[rank - 1];
-    case 'relative':
-      return weight * relative[rank - 1];
-    case 'dbsf': {
-      const mean = relative.reduce((sum, one) => sum + one, 0) / relative.length;
-      const deviation = Math.sqrt(relative.reduce((sum, one) => sum + (one - mean) ** 2, 0) / relative.length);
-      return weight * (deviation === 0 ? 0.5 : 0.5 + (relative[rank - 1] - mean) / (6 * deviation));
+  const mean = relative.reduce((sum, one) => sum + one, 0) / relative.length;
+  const deviation = Math.sqrt(relative.reduce((sum, one) => sum + (one - mean) ** 2, 0) / relative.length);
+  const addedAt = (i: number): number => {
+    switch (kind) {
+      case 'rrf':
+        return weight / (constant + 1 + i);
+      case 'linear':
+        return weight * scores[i];
+      case 'relative':
+        return weight * relative[i];
+      case 'dbsf':
+        return weight * (deviation === 0 ? 0.5 : 0.5 + (relative[i] - mean) / (6 * deviation));
     }
-  }
+  };
+  return new Map(hits.map(({ externalId }, i) => [externalId, addedAt(i)]));
 }
 
 function bestOf({ hits, weight }: { hits: Scored[]; weight: number }, { kind, constant }: Fusing): number {
