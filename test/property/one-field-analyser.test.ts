@@ -194,9 +194,8 @@ test.each<[Language | null, number]>([
   900_000,
 );
 
-/** Of different stems, so that what one analyser has as one word is not two of another. */
-const DISTINCT = 'the house pump pimp pumper run hard of who not a big bigot harbour'.split(' ');
-const STOP_WORDS = new Set(['the', 'of', 'who', 'not', 'a']);
+/** Of different stems in every language, so that what one analyser has as one word is not two of another. */
+const DISTINCT = 'the house pump pimp pumpkin run hard of who not a big bigot harbour'.split(' ');
 
 test.each([1, 3])(
   'what analysers without a text would find changes nothing, over %d shards',
@@ -239,9 +238,8 @@ test.each([1, 3])(
       const signs = words.map((one) => `${['', '', '+', '-'][below(4)]}${one}${['', '', '*', '~1'][below(4)]}`);
       const isSimple = below(2) === 0;
       const match = ['any', 'all', { at_least: 0.5 }, { at_least: 1 }][below(4)];
-      // Of stop words alone, English counts all. A word that any analyser leaves out is not counted.
-      const isStop = (one: string): boolean => STOP_WORDS.has(one) || change.stopWords?.add.includes(one) === true;
-      const isCounted = words.some((one, i) => !isStop(one) && !(isSimple && signs[i].startsWith('-')));
+      // A word is not counted that any analyser leaves out, and own stop words have other stems in each.
+      const isCounted = change.stopWords === undefined || change.stopWords === null;
       const body = {
         query_text: (isSimple ? signs : words).join(' '),
         query_syntax: isSimple ? 'simple' : 'plain',
