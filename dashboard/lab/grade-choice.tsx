@@ -11,15 +11,18 @@ interface GradeChoiceProps {
   grade: number | null;
   isReadOnly: boolean;
   onGrade: (grade: number | null) => void;
+  /** Leads to the next query. */
+  onNext: () => void;
 }
 
 /** How good an item is as the answer. The keys 0 to 3 give a grade and go on to the next item. */
-export function GradeChoice({ id, grade, isReadOnly, onGrade }: GradeChoiceProps) {
+export function GradeChoice({ id, grade, isReadOnly, onGrade, onNext }: GradeChoiceProps) {
   const name = useId();
   // A file may have others.
   const offered = grade === null || OFFERED.includes(grade) ? OFFERED : [...OFFERED, grade];
   const byKey = (event: KeyboardEvent): void => {
     if (isReadOnly || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.key === 'n') onNext();
     const given = event.key === '-' ? null : OFFERED.find((one) => String(one) === event.key);
     if (given === undefined) return;
     event.preventDefault();

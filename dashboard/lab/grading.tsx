@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { isAbort } from '../api/client';
 import { valueText, plural } from '../parts/format';
 import { Busy, Failure } from '../parts/notice';
@@ -27,27 +27,28 @@ interface GradingProps {
   /** The query to grade after this one; null: there is none. */
   next: string | null;
   onNext: (query: string) => void;
+  /** Whether the first grade is to have the focus: whoever goes on by keys stays at them. */
+  takesFocus: boolean;
   onItem: (id: string) => void;
 }
 
 /** The hits that the variants have for a query, to be graded. */
-export function Grading({
-  collection,
-  judged,
-  variants,
-  k,
-  isReadOnly,
-  onEdit,
-  onRemove,
-  next,
-  onNext,
-  onItem,
-}: GradingProps) {
+export function Grading(props: GradingProps) {
+  const { collection, judged, variants, k, isReadOnly, onEdit, onRemove, next, onNext, takesFocus, onItem } = props;
   const { query, grades } = judged;
   const [round, setRound] = useState(0);
   const pool = usePool(collection, query, variants, k, round);
   const ids = new Set(pool.hits?.map(({ hit }) => hit.external_id));
   const others = pool.hits === null ? [] : [...grades.keys()].filter((id) => !ids.has(id));
+  const toNext = (): void => {
+    if (next !== null) onNext(next);
+  };
+  const mustFocus = useRef(takesFocus);
+  useEffect(() => {
+    if (pool.hits === null || !mustFocus.current) return;
+    mustFocus.current = false;
+    document.querySelector<HTMLInputElement>('fieldset.grades input:checked')?.focus();
+  }, [pool.hits]);
   const grade = (id: string, value: number | null): void => onEdit({ type: 'grade', query, id, grade: value });
   return (
     <section class="card" aria-label="Grading">
@@ -57,7 +58,7 @@ export function Grading({
         {!isKept(judged) && !isReadOnly && <span class="tag warn">not kept yet: give one item a grade above 0</span>}
         <span class="actions">
           {next !== null && (
-            <button type="button" class="tight primary" onClick={() => onNext(next)}>
+            <button type="button" class="tight primary" onClick={toNext}>
               Next query
             </button>
           )}
@@ -76,9 +77,7 @@ export function Grading({
           .map(([value, said]) => `${value} ${said}`)
           .join(' · ')}
         . What is not judged counts as 0.
-        {isReadOnly
-          ? ''
-          : ' By keys: 0 to 3 grade the hit that has the focus and go on to the next, - takes a grade away.'}
+        {isReadOnly ? '' : ' Keys grade the hit that has the focus: 0 to 3, - for not judged; n is the next query.'}
       </p>
       {pool.failure !== null && (
         <div class="card-body">
@@ -101,6 +100,7 @@ export function Grading({
               grade={grades.get(pooled.hit.external_id) ?? null}
               isReadOnly={isReadOnly}
               onGrade={(value) => grade(pooled.hit.external_id, value)}
+              onNext={toNext}
               onItem={onItem}
             />
           ))}
@@ -121,6 +121,7 @@ export function Grading({
                     grade={grades.get(id) ?? null}
                     isReadOnly={isReadOnly}
                     onGrade={(value) => grade(id, value)}
+                    onNext={toNext}
                   />
                 </div>
               </li>
@@ -166,10 +167,13 @@ interface PooledRowProps {
   grade: number | null;
   isReadOnly: boolean;
   onGrade: (grade: number | null) => void;
+  onNext: () => void;
   onItem: (id: string) => void;
 }
 
-function PooledRow({ pooled: { hit, places }, asked, grade, isReadOnly, onGrade, onItem }: PooledRowProps) {
+function PooledRow(props: PooledRowProps) {
+  const { hit, places } = props.pooled;
+  const { asked, grade, isReadOnly, onGrade, onNext, onItem } = props;
   const facts = Object.entries(hit.metadata)
     .filter(([field]) => field !== 'text')
     .slice(0, FACTS_MAX);
@@ -180,7 +184,7 @@ function PooledRow({ pooled: { hit, places }, asked, grade, isReadOnly, onGrade,
         <button type="button" class="link break hit-id" onClick={() => onItem(hit.external_id)}>
           {hit.external_id}
         </button>
-        <GradeChoice id={hit.external_id} grade={grade} isReadOnly={isReadOnly} onGrade={onGrade} />
+        <GradeChoice id={hit.external_id} grade={grade} isReadOnly={isReadOnly} onGrade={onGrade} onNext={onNext} />
       </div>
       <HitText hit={hit} />
       <details class="small">

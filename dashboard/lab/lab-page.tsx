@@ -68,6 +68,8 @@ export function LabPage({ collection, onItem }: { collection: Collection; onItem
   const [plan, setPlan] = useState(() => planFromAddress(route.value.query));
   /** Of what was replaced as a whole. */
   const [round, setRound] = useState(0);
+  /** The query that somebody went on to. */
+  const [nextQuery, setNext] = useState<string | null>(null);
   const sets = usePolling(`judgements/${collection.name}`, 0, (signal) =>
     call<'get_collections_name_judgements'>('GET', path('/v1/collections/', collection.name, '/judgements'), {
       signal,
@@ -167,10 +169,16 @@ export function LabPage({ collection, onItem }: { collection: Collection; onItem
               isReadOnly={isReadOnly}
               onEdit={set.edit}
               next={nextToGrade(judged, chosen.query)}
-              onNext={(query) => change({ query })}
+              onNext={(query) => {
+                setNext(query);
+                change({ query });
+              }}
+              takesFocus={nextQuery === chosen.query}
               onRemove={() => {
                 set.edit({ type: 'remove', query: chosen.query });
                 change({ query: '' });
+                // The button is gone.
+                document.getElementById('main')?.focus();
               }}
               onItem={onItem}
             />

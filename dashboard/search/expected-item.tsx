@@ -3,9 +3,9 @@ import { isAbort } from '../api/client';
 import type { WhyReport } from '../api/shapes';
 import { count, score } from '../parts/format';
 import { Busy, Failure } from '../parts/notice';
-import { runWhy, type SearchOutcome, type SearchPlan } from './search-request';
+import { hasText, runWhy, type SearchOutcome, type SearchPlan } from './search-request';
 import { K_CHOICES } from './search-form';
-import { exactPlaceText, hitsToReach, LEGS, whyConditionText, whyWords } from './why-text';
+import { exactPlaceText, hitsToReach, listName, whyConditionText, whyWords } from './why-text';
 
 interface ExpectedItemProps {
   collection: string;
@@ -103,7 +103,10 @@ interface ReportProps {
 
 function Report({ report, plan, onHits, onItem }: ReportProps) {
   const { isFound, said, advice } = whyWords(report, plan);
-  const more = report.lost_at === 'rank' && plan.rerank === null ? hitsToReach(report.place, K_CHOICES) : null;
+  const more =
+    report.lost_at === 'rank' && plan.rerank === null && plan.groupBy === null
+      ? hitsToReach(report.place, K_CHOICES)
+      : null;
   return (
     <div class="stack">
       <div class={`notice ${isFound ? 'good' : 'warn'}`} role="status">
@@ -120,7 +123,7 @@ function Report({ report, plan, onHits, onItem }: ReportProps) {
           ))}
         </ul>
       )}
-      {report.legs.length > 0 && <Legs report={report} />}
+      {report.legs.length > 0 && <Legs report={report} isText={hasText(plan)} />}
       {report.lost_at !== 'item' && (
         <div class="row">
           <button type="button" class="tight" onClick={() => onItem(report.external_id)}>
@@ -137,7 +140,7 @@ function Report({ report, plan, onHits, onItem }: ReportProps) {
   );
 }
 
-function Legs({ report: { legs, lost_at: lostAt } }: { report: WhyReport }) {
+function Legs({ report: { legs, lost_at: lostAt }, isText }: { report: WhyReport; isText: boolean }) {
   return (
     <div class="table-box">
       <table class="stacking">
@@ -153,7 +156,7 @@ function Legs({ report: { legs, lost_at: lostAt } }: { report: WhyReport }) {
         <tbody>
           {legs.map((one) => (
             <tr key={one.leg}>
-              <th scope="row">{LEGS[one.leg]}</th>
+              <th scope="row">{listName(one.leg, isText)}</th>
               <td data-label="exact place">{exactPlaceText(one, lostAt)}</td>
               <td data-label="score">{one.score === null ? '–' : score(one.score)}</td>
               <td data-label="in this search">

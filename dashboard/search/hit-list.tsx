@@ -3,7 +3,7 @@ import type { Condition } from '../filters/filter-model';
 import { MetadataChips } from '../filters/metadata-chips';
 import { milliseconds, plural, score, valueText } from '../parts/format';
 import { excerptOf } from './excerpt';
-import type { SearchOutcome, SearchPlan } from './search-request';
+import type { Answered, SearchOutcome, SearchPlan } from './search-request';
 
 interface HitListProps {
   outcome: SearchOutcome;
@@ -17,7 +17,7 @@ interface HitListProps {
 }
 
 export function HitList({ outcome, expected, labLink, onItem, onAlike, onFilter }: HitListProps) {
-  const { hits, groups, total, timing, roundTripMs } = outcome.calibrated;
+  const { hits, groups, total } = outcome.calibrated;
   const best = Math.max(...hits.map((hit) => hit.score), 0);
   const listed = (shown: Hit[]) => (
     <ol class="hits">
@@ -41,11 +41,7 @@ export function HitList({ outcome, expected, labLink, onItem, onAlike, onFilter 
       <div class="card-head">
         <h2 aria-live="polite">{groups === null ? plural(hits.length, 'hit') : plural(groups.length, 'group')}</h2>
         <span class="quiet small number">of {plural(total, 'item')}</span>
-        <span class="quiet small number">
-          {timing === null
-            ? `${milliseconds(roundTripMs)} with the way here`
-            : `${milliseconds(timing.search_ms)} search${timing.embedding_ms > 0 ? ` · ${milliseconds(timing.embedding_ms)} embedding` : ''} · ${milliseconds(roundTripMs)} with the way here`}
-        </span>
+        <span class="quiet small number">{timingText(outcome.calibrated)}</span>
         {labLink !== null && (
           <a class="actions small" href={labLink}>
             Grade in the search lab
@@ -63,6 +59,15 @@ export function HitList({ outcome, expected, labLink, onItem, onAlike, onFilter 
           ))}
     </section>
   );
+}
+
+function timingText({ timing, roundTripMs }: Answered): string {
+  const times = [
+    ...(timing === null ? [] : [`${milliseconds(timing.search_ms)} search`]),
+    ...(timing !== null && timing.embedding_ms > 0 ? [`${milliseconds(timing.embedding_ms)} embedding`] : []),
+    `${milliseconds(roundTripMs)} with the way here`,
+  ];
+  return times.join(' · ');
 }
 
 function HitRow({

@@ -19,8 +19,10 @@ interface AskedSearch {
   rerank: string | null;
 }
 
-/** How the two lists of a hybrid search are called. */
-export const LEGS = { vector: 'Meaning', keyword: 'Keywords' } as const;
+/** What a list of a search is called. `isText`: the search looks for a text. */
+export function listName(leg: 'vector' | 'keyword', isText: boolean): string {
+  return leg === 'keyword' ? 'Keywords' : isText ? 'Meaning' : 'Vectors';
+}
 
 export function whyWords(report: WhyReport, { k, groupBy, rerank }: AskedSearch): WhyWords {
   const { place, effort, conditions } = report;
@@ -51,6 +53,7 @@ export function whyWords(report: WhyReport, { k, groupBy, rerank }: AskedSearch)
           : `With an effort of ${effort} the search finds it.`,
       );
     case 'rank':
+      if (groupBy !== null) return lost(`Others are better: those of other groups, or others of its ${groupBy}.`);
       if (rerank !== null)
         return lost('The model reads the best hits, and puts others on the page.', before ?? lists(report));
       return lost(

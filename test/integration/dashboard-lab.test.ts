@@ -187,8 +187,15 @@ describe('the search lab', () => {
         const relevant = await relevantOf('judged', 'river');
         return relevant?.['river-1'] === 2 && relevant?.[next] === 0;
       });
-      await grading.getByRole('button', { name: 'Next query' }).click();
+      // Another key goes on to the next query, where the first hit is at once to be graded.
+      await page.keyboard.press('n');
       await grading.getByRole('heading', { name: 'stars' }).waitFor();
+      await eventually('a grade has the focus', () =>
+        page.evaluate<boolean>(`document.activeElement.closest('fieldset.grades') !== null`),
+      );
+      const first = await grading.getByRole('listitem').first().locator('.hit-id').innerText();
+      await page.keyboard.press('1');
+      await eventually('it is kept', async () => (await relevantOf('judged', 'stars'))?.[first] === 1);
       expect(await grading.getByRole('button', { name: 'Next query' }).count()).toBe(0);
       await gradeOf(page, 'star-2').getByText('2', { exact: true }).click();
       // What no variant finds is graded by its id.

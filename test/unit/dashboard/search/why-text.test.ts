@@ -1,4 +1,10 @@
-import { exactPlaceText, hitsToReach, whyConditionText, whyWords } from '../../../../dashboard/search/why-text';
+import {
+  exactPlaceText,
+  hitsToReach,
+  listName,
+  whyConditionText,
+  whyWords,
+} from '../../../../dashboard/search/why-text';
 
 type Report = Parameters<typeof whyWords>[0];
 
@@ -74,6 +80,13 @@ test.each([
     /Before .* place 70/,
   ],
   ['a model', { lost_at: 'rerank', place: 4 }, { ...plan, rerank: 'm' }, /^The model m puts others/, /place 4/],
+  [
+    'a place behind the page of groups',
+    { lost_at: 'rank', place: 22 },
+    { ...plan, groupBy: 'topic' },
+    'Others are better: those of other groups, or others of its topic.',
+    null,
+  ],
   ['groups', { lost_at: 'groups' }, { ...plan, groupBy: 'topic' }, /^Grouping by topic/, null],
   ['a least score', { lost_at: 'score' }, plan, /below the least/, null],
   ['diversity', { lost_at: 'diversity' }, plan, /less like each other/, null],
@@ -95,6 +108,14 @@ test('a place in a list, or why there is none', () => {
   expect(exactPlaceText(leg('keyword', null, null), 'rank')).toBe('has no word of the query');
   expect(exactPlaceText(leg('keyword', null, 0.1), 'rank')).toBe('too far down');
   expect(exactPlaceText(leg('vector', null), 'filter')).toBe('left out by the filters');
+});
+
+test('a list is called by what was searched', () => {
+  expect([listName('vector', true), listName('vector', false), listName('keyword', true)]).toEqual([
+    'Meaning',
+    'Vectors',
+    'Keywords',
+  ]);
 });
 
 test('a condition reads as it does among the filters, and another one as JSON', () => {
