@@ -106,7 +106,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
 from .. import operations
-from ..bodies import encoded, examples_body, filters_body, given, listed_queries, query_body
+from ..bodies import encoded, examples_body, filters_body, given, legs_body, listed_queries, query_body
 from ..ids import ExternalId, id_text, id_texts
 from ..models import (
 ${answers
@@ -324,6 +324,7 @@ function parameterOf(name, schema, isRequired) {
   if (name === 'filters') return optional('Filters', 'filters_body(filters)');
   if (name === 'positives' || name === 'negatives')
     return optional('Sequence[Mapping[str, Any]]', `examples_body(${name}, "${name}")`);
+  if (name === 'legs') return optional('Sequence[Mapping[str, Any]]', 'legs_body(legs)');
   if (name === 'candidates') return optional('Sequence[ExternalId]', 'id_texts(candidates, "candidates")');
   const type = pythonType(name, schema);
   const value = schema.default;

@@ -17,6 +17,7 @@ interface SearchOptions extends ConnectionOptions, FilterOptions {
   positives?: string[];
   hybrid?: number | true;
   mode?: string;
+  legs?: unknown[];
   offset?: number;
   fields?: string[];
   groupBy?: string;
@@ -84,16 +85,27 @@ export function addSearchCommand(program: Command, context: CommandContext): voi
 
 async function search(context: CommandContext, name: string, options: SearchOptions): Promise<void> {
   const { text, vector, item, offset } = options;
-  const hybrid = options.hybrid ?? (options.mode === undefined ? undefined : true);
+  const { legs } = options;
+  const hybrid = options.hybrid ?? (options.mode === undefined && legs === undefined ? undefined : true);
   const filter = filterOf(options);
   const given = [text, vector, item].filter((value) => value !== undefined).length;
   const isByExamples = given === 0 && options.positives !== undefined;
-  if (given !== 1 && !isByExamples && !(hybrid !== undefined && text !== undefined && item === undefined))
+  if (legs !== undefined && (given > 0 || isByExamples || options.hybrid !== undefined))
     throw new CommandError(
-      'say what to search for: a text, --vector, --item or --positives (with --hybrid and a text, also --vector)',
+      '--legs says what to search for: give no text, --vector, --item or --hybrid',
       EXIT_CODES.usage,
     );
-  if (hybrid !== undefined && text === undefined)
+  if (
+    legs === undefined &&
+    given !== 1 &&
+    !isByExamples &&
+    !(hybrid !== undefined && text !== undefined && item === undefined)
+  )
+    throw new CommandError(
+      'say what to search for: a text, --vector, --item, --positives or --legs (with --hybrid also text and --vector)',
+      EXIT_CODES.usage,
+    );
+  if (hybrid !== undefined && text === undefined && legs === undefined)
     throw new CommandError('--hybrid needs a text: the words to find', EXIT_CODES.usage);
   const collection = connect(context, options).client.collection(name);
   const common = {
@@ -101,7 +113,9 @@ async function search(context: CommandContext, name: string, options: SearchOpti
     ...(filter !== undefined && { filters: filter as never }),
     ...(options.showProfile !== undefined && { profile: true }),
   };
-  const hybridBody = { query_text: text ?? '', vector, alpha: typeof hybrid === 'number' ? hybrid : DEFAULT_ALPHA };
+  const alpha = typeof hybrid === 'number' ? hybrid : DEFAULT_ALPHA;
+  // What it searches for is among the options.
+  const hybridBody = legs === undefined ? { query_text: text ?? '', vector, alpha } : {};
   const nearest = isByExamples ? {} : vector === undefined ? { text } : { vector };
   if (options.why !== undefined) {
     if (item !== undefined) throw new CommandError('--why is for searches by a text or a vector', EXIT_CODES.usage);

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { HybridSearchRequest, SearchRequest } from '../../clients/typescript/src/api';
 import { CommandError, EXIT_CODES } from '../command-error';
@@ -55,6 +56,11 @@ const OWN: { [Each in Unmade]: OwnFlag<Each> | null } & { [Each in Name]?: OwnFl
     sent: examplesOf,
   },
   strategy: { flags: '--strategy <how>', says: 'how examples count: average (default), or best_score' },
+  legs: {
+    flags: '--legs <json>',
+    says: 'lists that become one, such as \'[{"text": "a", "weight": 2}, {"query_text": "b"}]\', or @file',
+    parse: legsArgument,
+  },
   match: { flags: '--match <words>', says: 'how many words a hit has: any, all, 0.75 of them', parse: matchArgument },
   query_syntax: { flags: '--syntax <syntax>', says: 'simple has +must, -not, title:word, begins*, near~, "phrase"~2' },
   fuzzy: {
@@ -211,6 +217,17 @@ function diversityArgument(text: string): SearchBody['diversity'] {
   if (field === undefined)
     throw new InvalidArgumentError('It must be a number from 0 to 1, or a path with a whole number, as in author:2.');
   return { field, at_most: Number(most) };
+}
+
+function legsArgument(text: string): SearchBody['legs'] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text.startsWith('@') ? readFileSync(text.slice(1), 'utf8') : text);
+  } catch (error) {
+    throw new InvalidArgumentError(`It must be JSON, or @ and a file of it: ${(error as Error).message}.`);
+  }
+  if (!Array.isArray(value)) throw new InvalidArgumentError('It must be a list of legs.');
+  return value as SearchBody['legs'];
 }
 
 function fusionArgument(text: string): SearchBody['fusion'] {

@@ -27,6 +27,7 @@ export const SEARCH_OPTIONS = {
   rerank: { kind: 'other', says: 'a model that reads the query’s text together with that of each of the best results puts these in another order' },
   min_score: { kind: 'number', says: 'results that score less are left out' },
   include_timing: { kind: 'boolean', says: '' },
+  legs: { kind: 'other', says: 'in the place of query_text, vector and alpha', only: ['hybrid'] },
   mode: { kind: 'choice', choices: ['hybrid', 'keyword', 'vector'], says: 'says it by name', only: ['hybrid'] },
   match: { kind: 'other', says: 'how many of the words a hit of the keyword list has', only: ['hybrid'] },
   query_syntax: { kind: 'choice', choices: ['plain', 'simple'], says: 'with "simple", +word must and -word must not be there, for hits of both lists', only: ['hybrid'] },

@@ -66,22 +66,84 @@ export type Source =
       negatives: readonly Example[];
       strategy: 'average' | 'best_score';
     }
-  /**
-   * Two lists, fused by rank: the nearest to a vector (undefined: that of the text), and the best by keywords of the
-   * text.
-   */
+  /** One list made of several. Items that they are to be like or unlike are in none of them. */
   | {
       type: 'fused';
-      text: string;
-      /** The parts of the text; undefined: a bag of words. What they ask of both lists is in the query's filter. */
-      keywords?: KeywordQuery | undefined;
-      vector: Float32Array | undefined;
-      /** Weight of the first list: 1 = vectors only, 0 = keywords only. */ alpha: number;
+      legs: readonly Leg[];
       /** How the lists become one; undefined: by ranks with the constant 60. */
       fusing?: Fusing | undefined;
     }
   /** These items alone, each scored exactly. One named twice counts once; one that does not exist is left out. */
   | { type: 'listed'; to: VectorSource; externalIds: readonly string[] };
+
+/** What the two lists of a search by a vector and keywords are called. */
+export type LegName = 'vector' | 'keyword';
+
+/** One of the lists that are fused. */
+export interface Leg {
+  /** As answers call it; undefined: they tell it by its place. */
+  name?: LegName | undefined;
+  of: LegSource;
+  /** 0: the list is not made, and counts as empty. */
+  weight: number;
+  /** What its hits have to pass besides the query's filter; null: nothing. */
+  filter: Filter | null;
+  /** Hits that score less by themselves are not in the list; undefined: all are. */
+  leastScore?: number | undefined;
+}
+
+export type LegSource =
+  | Extract<Source, { type: 'nearest' | 'like' | 'examples' }>
+  /** As a bag of words, or by its parts. What these ask of all lists is in the query's filter. */
+  | { type: 'keywords'; text: string; keywords?: KeywordQuery | undefined };
+
+/** Two lists: the nearest to a vector (undefined: that of the text), and the best by keywords of the text. */
+export function vectorAndKeywords(
+  asked: { text: string; keywords?: KeywordQuery | undefined },
+  /** `alpha`: weight of the first list, that of the other is the rest of 1. */
+  { vector, alpha, fusing }: { vector: Float32Array | undefined; alpha: number; fusing?: Fusing | undefined },
+): Extract<Source, { type: 'fused' }> {
+  const to = vector === undefined ? { text: asked.text } : { vector };
+  const legs: Leg[] = [
+    { name: 'vector', of: { type: 'nearest', to }, weight: alpha, filter: null },
+    { name: 'keyword', of: { type: 'keywords', ...asked }, weight: 1 - alpha, filter: null },
+  ];
+  return { type: 'fused', legs, fusing };
+}
+
+/**
+ * The list whose text a model reads, and whose words are marked: the first by keywords, or else the first by a text;
+ * blank ones come last. undefined: none has a text.
+ */
+export function textLegOf(legs: readonly Leg[]): Leg | undefined {
+  const withText = legs.filter(({ of }) => textOf(of) !== undefined);
+  const inOrder = [
+    ...withText.filter(({ of }) => of.type === 'keywords'),
+    ...withText.filter(({ of }) => of.type !== 'keywords'),
+  ];
+  return inOrder.find(({ of }) => textOf(of)!.trim() !== '') ?? inOrder.at(0);
+}
+
+/** The stored items that hits are to be like or unlike: they are no hits. */
+export function exampleItems(source: Source | LegSource): Set<string> {
+  switch (source.type) {
+    case 'like':
+      return new Set([source.externalId]);
+    case 'examples':
+      return new Set([...source.positives, ...source.negatives].flatMap(({ externalId }) => externalId ?? []));
+    case 'fused':
+      return new Set(source.legs.flatMap(({ of }) => [...exampleItems(of)]));
+    case 'nearest':
+    case 'keywords':
+    case 'listed':
+      return new Set();
+  }
+}
+
+/** Whether a list is made. */
+export function isMade({ weight }: Leg): boolean {
+  return weight > 0;
+}
 
 export const FUSION_KINDS = ['rrf', 'relative', 'dbsf', 'linear'] as const;
 
@@ -97,7 +159,21 @@ export interface Fusing {
 /** The text whose words a search may mark; undefined: it has none. */
 export function queryTextOf(source: Source): string | undefined {
   switch (source.type) {
-    case 'fused':
+    case 'fused': {
+      const leg = textLegOf(source.legs);
+      return leg && textOf(leg.of);
+    }
+    case 'nearest':
+    case 'listed':
+    case 'like':
+    case 'examples':
+      return textOf(source);
+  }
+}
+
+function textOf(source: LegSource | Extract<Source, { type: 'listed' }>): string | undefined {
+  switch (source.type) {
+    case 'keywords':
       return source.text;
     case 'nearest':
     case 'listed':

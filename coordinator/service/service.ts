@@ -15,7 +15,7 @@ import type { AggregatesService } from './aggregates-service';
 import type { JudgementsService } from './judgements-service';
 import type { JobsService } from './jobs-service';
 import type { AnswerHold } from './answer-hold';
-import type { GroupKey, SearchRequest, VectorSource } from './search-request';
+import type { GroupKey, LegName, SearchRequest, VectorSource } from './search-request';
 import type { OfTexts } from '../models/cut-text';
 import type { RerankProvider } from '../models/rerank/reranker';
 import type { Scoped } from './keys/collection-scope';
@@ -625,8 +625,8 @@ export interface ScoredHit {
   text?: string;
   /** What it was in the list that was reranked; absent: a model has not scored it. */
   first?: FirstPlace;
-  /** Present for a hybrid search with `explain`. */
-  explanation?: FusedRanks;
+  /** Present for a search that fuses lists, with `explain`: its place in each. */
+  explanation?: readonly LegPlace[];
   /** Present for a search with `explain` that chooses hits by how they differ from those before. */
   choice?: {
     /** Place in the list of candidates, from 1. */
@@ -678,18 +678,16 @@ export interface HitContext {
 }
 
 /**
- * Where a hit is in the two lists that a hybrid search fuses: ranks from 1 over the whole collection, and the scores
- * that they are by (the collection's metric, BM25). null: not in the part of the list that was read, or the list has
- * weight 0.
+ * Where a hit is in one of the lists that were fused: its rank from 1 over the whole collection, and the score that it
+ * is by (the collection's metric, BM25). null: not in the part of the list that was read, or the list has weight 0.
  */
-export interface FusedRanks {
-  vectorRank: number | null;
-  vectorScore: number | null;
-  keywordRank: number | null;
-  keywordScore: number | null;
-  /** What the lists add to the fused score; 0 where the item is not in the list. */
-  vectorPart: number;
-  keywordPart: number;
+export interface LegPlace {
+  /** As in Leg of search-request.ts. */
+  name?: LegName | undefined;
+  rank: number | null;
+  score: number | null;
+  /** What the list adds to the fused score; 0 where the item is not in it. */
+  part: number;
 }
 
 export interface SamplesService {

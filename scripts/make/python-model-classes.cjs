@@ -106,6 +106,7 @@ const CLASSES = {
     of: 'post_collections_name_bulk_search',
     doc: 'A list of hits for each query of one request.',
   },
+  LegPlace: { of: 'HybridResult.legs[]', doc: 'A hit in one of the lists of ``legs``.' },
   HybridHit: {
     of: 'HybridResult',
     doc: 'Something found by meaning, by words, or both; the ranks come with ``explain``.',

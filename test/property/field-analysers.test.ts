@@ -202,9 +202,9 @@ class Story {
       const words = await this.hits({ ...body, alpha: 0 });
       expect({ body, ids: idsOf(words) }).toEqual({ body, ids: [...wanted.keys()].sort() });
       for (const { externalId, explanation } of words)
-        if (!(Math.abs(explanation!.keywordScore! - wanted.get(externalId)!) < 1e-9))
+        if (!(Math.abs(explanation![1].score! - wanted.get(externalId)!) < 1e-9))
           throw new Error(
-            `${JSON.stringify(body)}: ${externalId} ${JSON.stringify(this.items.get(externalId))} has ${explanation!.keywordScore}, not ${wanted.get(externalId)}`,
+            `${JSON.stringify(body)}: ${externalId} ${JSON.stringify(this.items.get(externalId))} has ${explanation![1].score}, not ${wanted.get(externalId)}`,
           );
       const both = await this.hits({ ...body, exact: true });
       expect({ body, both: idsOf(both) }).toEqual({ body, both: [...passing.keys()].sort() });

@@ -1,6 +1,6 @@
 import type { RunningService } from '../../coordinator/service-factory';
 import type { FoundGroup, ScoredHit, VectorInput } from '../../coordinator/service/service';
-import type { Grouping, SearchRequest } from '../../coordinator/service/search-request';
+import type { Grouping, Leg, SearchRequest, VectorSource } from '../../coordinator/service/search-request';
 import type { IndexFactories } from '../../node/engine/shard/shard-indexes';
 import type { Filter, JsonObject, JsonValue } from '../../shared/contract/filter/filter';
 import { lookUpPath } from '../../shared/contract/filter/metadata-path';
@@ -13,7 +13,7 @@ import {
   quantizedDiskFactories,
   ShardNode,
 } from '../support/shards/shard-node';
-import { fused, like, listed, nearest } from '../support/stories/search-forms';
+import { fused, like, listed, nearest, ofLegs } from '../support/stories/search-forms';
 import { runSeed, seededRandom } from '../support/values/random';
 
 /** Groups of searches, against the groups of the whole list of hits: the best of the collection. */
@@ -157,6 +157,14 @@ function groupsOf(hits: readonly ScoredHit[], { path, size, missing }: Grouping)
   return groups;
 }
 
+function legsOf(source: VectorSource, text: string): Leg[] {
+  return [
+    { of: { type: 'nearest', to: source }, weight: 1, filter: { type: 'in', path: 'n', values: [0, 1] } },
+    { of: { type: 'keywords', text }, weight: 0.5, filter: null },
+    { of: { type: 'like', externalId: 'always' }, weight: 1, filter: null, leastScore: 0 },
+  ];
+}
+
 const KINDS = ['boolean', 'number', 'string'];
 
 function inOrder(groups: FoundGroup[]): FoundGroup[] {
@@ -177,7 +185,7 @@ async function asked(story: Story, effort: SearchEffort): Promise<unknown[]> {
     const text = story.text();
     const ids = Array.from({ length: 30 }, () => `item-${story.below(400)}`);
     const source = { vector: story.vector() };
-    const form = story.pick(['nearest', 'nearest', 'like', 'listed', 'fused'] as const);
+    const form = story.pick(['nearest', 'nearest', 'like', 'listed', 'fused', 'legs'] as const);
     const request = (page: { k: number; offset?: number; groups?: Grouping }): SearchRequest => {
       switch (form) {
         case 'nearest':
@@ -188,11 +196,13 @@ async function asked(story: Story, effort: SearchEffort): Promise<unknown[]> {
           return listed({ source, candidates: ids, minScore, ...page });
         case 'fused':
           return fused({ queryText: text, ...source, alpha: 0.4, ...given, minScore: undefined, ...page });
+        case 'legs':
+          return ofLegs({ legs: legsOf(source, text), ...given, minScore: undefined, ...page });
       }
     };
     const found = await story.service.search.search('c', request({ k, offset, groups }));
     const expected: FoundGroup[] = [];
-    if (form === 'fused') {
+    if (form === 'fused' || form === 'legs') {
       for (const places of [40, 200, 1_000]) {
         const next = inOrder(groupsOf(await story.hits(request({ k: places })), groups));
         const known = new Set(expected.map((one) => one.key ?? one.hits[0].externalId));

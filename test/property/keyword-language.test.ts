@@ -205,7 +205,7 @@ class Story {
       const wanted = this.ranked(clauses, options, passing);
       const words = await this.hits({ ...body, alpha: 0, k: IDS });
       expect({ body, hits: idsOf(words).sort() }).toEqual({ body, hits: [...wanted.keys()].sort() });
-      const scores = words.map(({ explanation }) => explanation!.keywordScore!);
+      const scores = words.map(({ explanation }) => explanation![1].score!);
       words.forEach(({ externalId }, i) => {
         // But for rounding; and equal ones by their ids.
         if (!(Math.abs(scores[i] - wanted.get(externalId)!) < 1e-9))
@@ -569,7 +569,7 @@ test('a word that must be there stands for more words than are cut by frequency,
     const documentFrequencies = terms.map((term) => documents.filter((document) => document.includes(term)).length);
     const units = [{ terms: terms.map((_, i) => i), factors: terms.map(() => 1), isOptional: false }];
     for (const { externalId, explanation } of hits)
-      expect(explanation!.keywordScore).toBeCloseTo(
+      expect(explanation![1].score).toBeCloseTo(
         plainPlanScore(
           documents[Number(externalId)],
           terms,
@@ -607,7 +607,7 @@ test('a word that must be there is itself none of those that are cut by frequenc
       const body = { query_text: `+${word}${sign}`, query_syntax: 'simple', vector: [1, 1], alpha: 0, k: 300 };
       const { hits } = await service.search.search('c', schema.parse({ ...body, explain: true }).search);
       expect(
-        hits.flatMap(({ externalId, explanation }) => (explanation!.keywordScore === null ? [] : [externalId])).sort(),
+        hits.flatMap(({ externalId, explanation }) => (explanation![1].score === null ? [] : [externalId])).sort(),
       ).toEqual(meant.sort());
       found.push(...hits.map(({ ...hit }) => hit));
     }
@@ -660,7 +660,7 @@ test('of a language, words begin like the stem or like what is written, over 1, 
       ['+pumps*', idsWith('pump')],
     ] as const) {
       const hits = await find(query);
-      const own = hits.filter(({ explanation }) => explanation!.keywordScore !== null);
+      const own = hits.filter(({ explanation }) => explanation![1].score !== null);
       expect([query, idsOf(own).sort()]).toEqual([query, ids]);
       found.push(...hits);
     }

@@ -3,7 +3,7 @@ import { fuse, fusionDepth } from '../../coordinator/service/search/fusion';
 import { FUSION_KINDS, type Fusing } from '../../coordinator/service/search-request';
 import { compareHits } from '../../shared/contract/shard/shard-read';
 import { mergeHits } from '../../coordinator/service/search/merge';
-import { plainlyFused as plainlyFusedHits } from '../support/models/plain-fusion';
+import { byAlpha, plainlyFused as plainlyFusedHits } from '../support/models/plain-fusion';
 import { wellFormedText } from '../support/http/any-text';
 
 /** Merging and fusion against the shortest code that could be right. */
@@ -62,9 +62,8 @@ describe('merge and fusion', () => {
           )
           .sort((a, b) => b.score - a.score || (a.externalId < b.externalId ? -1 : 1))
           .slice(offset, offset + k);
-        expect(fuse({ vector: listOf(vectorIds), keyword: listOf(keywordIds) }, { alpha, offset, k })).toEqual(
-          expected,
-        );
+        const lists = byAlpha({ vector: listOf(vectorIds), keyword: listOf(keywordIds) }, alpha);
+        expect(fuse(lists, { offset, k })).toEqual(expected);
       }),
       parameters,
     );
@@ -76,6 +75,7 @@ describe('merge and fusion', () => {
     isUnit: fc.boolean(),
   });
   const allowed = ({ kind, isUnit }: Fusing): boolean => kind !== 'linear' || !isUnit;
+  const weights = fc.oneof(fc.constantFrom(0, 1e-300, 0.5, 1), fc.double({ min: 0, max: 1e6, noNaN: true }));
 
   test('every kind of fusion is its formula over whole lists, sorted', () => {
     const scoredHits = fc
@@ -87,28 +87,24 @@ describe('merge and fusion', () => {
         },
       )
       .map((hits) => hits.map((one) => ({ ...one, metadata: one.externalId })).sort(compareHits));
-    const alphas = fc.oneof(fc.constantFrom(0, 0.5, 1), fc.double({ min: 0, max: 1, noNaN: true }));
+    const weighed = fc.array(fc.record({ hits: scoredHits, weight: weights }), { minLength: 1, maxLength: 8 });
     fc.assert(
-      fc.property(
-        scoredHits,
-        scoredHits,
-        alphas,
-        fusing.filter(allowed),
-        place,
-        place,
-        (vector, keyword, alpha, by, offset, k) => {
-          const found = fuse({ vector, keyword }, { alpha, offset, k, fusing: by, explain: true });
-          const expected = plainlyFusedHits({ vector, keyword }, alpha, by).slice(offset, offset + k);
-          expect(found.map(({ externalId, score }) => ({ externalId, score }))).toEqual(expected);
-          for (const { score, metadata, externalId, explanation } of found) {
-            expect(metadata).toBe(externalId);
-            expect(explanation!.vectorPart + explanation!.keywordPart).toBeCloseTo(
-              score,
-              9 - Math.log10(1 + Math.abs(score)),
-            );
-          }
-        },
-      ),
+      fc.property(weighed, fusing.filter(allowed), place, place, (lists, by, offset, k) => {
+        const found = fuse(lists, { offset, k, fusing: by, explain: true });
+        const expected = plainlyFusedHits(lists, by).slice(offset, offset + k);
+        expect(found.map(({ externalId, score }) => ({ externalId, score }))).toEqual(expected);
+        for (const { score, metadata, externalId, explanation } of found) {
+          expect(metadata).toBe(externalId);
+          const sum = explanation!.reduce((all, { part }) => all + part, 0);
+          expect(sum).toBeCloseTo(score, 9 - Math.log10(1 + Math.abs(score)));
+          const places = lists.map(({ hits, weight }) =>
+            weight > 0 ? hits.findIndex((hit) => hit.externalId === externalId) : -1,
+          );
+          expect(explanation!.map(({ rank, score: own }) => [rank, own])).toEqual(
+            places.map((at, i) => (at < 0 ? [null, null] : [at + 1, lists[i].hits[at].score])),
+          );
+        }
+      }),
       parameters,
     );
   });
@@ -116,29 +112,26 @@ describe('merge and fusion', () => {
   test('pages of every kind of fusion never overlap or skip', () => {
     const names = Array.from({ length: 700 }, (_, i) => `item-${i}`);
     const ranking = fc.shuffledSubarray(names, { minLength: 0 });
+    const weighed = fc.array(fc.record({ ids: ranking, weight: weights }), { minLength: 1, maxLength: 5 });
     fc.assert(
-      fc.property(
-        ranking,
-        ranking,
-        fc.constantFrom(0.5, 0, 1),
-        fusing.filter(allowed),
-        fc.integer({ min: 1, max: 90 }),
-        (vectorIds, keywordIds, alpha, by, k) => {
-          const hitsOf = (list: string[], depth: number) =>
-            list.slice(0, depth).map((externalId, i) => ({ externalId, score: 1 / (2 + i), metadata: externalId }));
-          const answered = new Set<string>();
-          const total = new Set([...(alpha > 0 ? vectorIds : []), ...(alpha < 1 ? keywordIds : [])]).size;
-          for (let offset = 0; offset < total + k; offset += k) {
-            const depth = fusionDepth(offset + k);
-            const lists = { vector: hitsOf(vectorIds, depth), keyword: hitsOf(keywordIds, depth) };
-            const best = plainlyFusedHits(lists, alpha, by).filter(({ externalId }) => !answered.has(externalId));
-            const page = fuse(lists, { alpha, offset, k, fusing: by });
-            expect(page.map(({ externalId, score }) => ({ externalId, score }))).toEqual(best.slice(0, k));
-            for (const { externalId } of page) answered.add(externalId);
-          }
-          expect(answered.size).toBe(total);
-        },
-      ),
+      fc.property(weighed, fusing.filter(allowed), fc.integer({ min: 1, max: 90 }), (rankings, by, k) => {
+        const answered = new Set<string>();
+        const total = new Set(rankings.flatMap(({ ids, weight }) => (weight > 0 ? ids : []))).size;
+        for (let offset = 0; offset < total + k; offset += k) {
+          const depth = fusionDepth(offset + k);
+          const lists = rankings.map(({ ids, weight }) => ({
+            hits: ids
+              .slice(0, depth)
+              .map((externalId, i) => ({ externalId, score: 1 / (2 + i), metadata: externalId })),
+            weight,
+          }));
+          const best = plainlyFusedHits(lists, by).filter(({ externalId }) => !answered.has(externalId));
+          const page = fuse(lists, { offset, k, fusing: by });
+          expect(page.map(({ externalId, score }) => ({ externalId, score }))).toEqual(best.slice(0, k));
+          for (const { externalId } of page) answered.add(externalId);
+        }
+        expect(answered.size).toBe(total);
+      }),
       { numRuns: 60 },
     );
   });
@@ -161,7 +154,7 @@ describe('merge and fusion', () => {
             const depth = fusionDepth(offset + k);
             const [vector, keyword] = [hitsOf(vectorIds, depth), hitsOf(keywordIds, depth)];
             const best = plainlyFused(vector, keyword, alpha).filter((id) => !answered.has(id));
-            const page = fuse({ vector, keyword }, { alpha, offset, k }).map(({ externalId }) => externalId);
+            const page = fuse(byAlpha({ vector, keyword }, alpha), { offset, k }).map(({ externalId }) => externalId);
             expect(page).toEqual(best.slice(0, k));
             for (const id of page) answered.add(id);
           }

@@ -121,7 +121,7 @@ class Story {
     const hits: { externalId: string; score: string | null; highlights: unknown }[] = [];
     for await (const page of found.later!.pagesOf(found.hits))
       for (const { externalId, explanation, highlights } of page) {
-        hits.push({ externalId, score: explanation?.keywordScore?.toFixed(9) ?? null, highlights });
+        hits.push({ externalId, score: explanation?.[1].score?.toFixed(9) ?? null, highlights });
         this.found.marks += highlights?.length ?? 0;
       }
     return hits.sort((a, b) => Number(a.externalId) - Number(b.externalId));
@@ -250,7 +250,7 @@ test.each([1, 3])(
       const found = async (name: string): Promise<unknown> => {
         const { search } = schema.parse({ ...body, vector: [1, 1], k: ITEMS, alpha: 0, explain: true });
         return (await service.search.search(name, search)).hits
-          .map(({ externalId, explanation }) => [Number(externalId), explanation?.keywordScore?.toFixed(9)])
+          .map(({ externalId, explanation }) => [Number(externalId), explanation?.[1].score?.toFixed(9)])
           .sort(([a], [b]) => Number(a) - Number(b));
       };
       const plain = (await found('plain')) as unknown[];

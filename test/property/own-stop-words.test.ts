@@ -63,7 +63,7 @@ class Story {
       const wanted = this.ranked([...new Set(counting(words, stop))], match);
       expect({ stop, words, match, ids: idsOf(hits) }).toEqual({ stop, words, match, ids: [...wanted.keys()] });
       for (const { externalId, explanation } of hits)
-        expect(explanation!.keywordScore).toBeCloseTo(wanted.get(Number(externalId))!, 9);
+        expect(explanation![1].score).toBeCloseTo(wanted.get(Number(externalId))!, 9);
       this.told.push(hits);
       this.hits += hits.length;
       await this.filter(stop);

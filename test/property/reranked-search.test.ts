@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { RerankProvider } from '../../coordinator/models/rerank/reranker';
 import type { FoundGroup, ScoredHit, SearchAnswer, VectorInput } from '../../coordinator/service/service';
-import type { Reranking, SearchRequest } from '../../coordinator/service/search-request';
+import type { Leg, Reranking, SearchRequest } from '../../coordinator/service/search-request';
 import type { JsonObject } from '../../shared/contract/filter/filter';
 import { lookUpPath } from '../../shared/contract/filter/metadata-path';
 import { newCollection, type PlainService, plainService } from '../support/shards/plain-service';
 import { graphFactories, openMemoryStore, openRocksStore, ShardNode } from '../support/shards/shard-node';
-import { fused, listed, nearest } from '../support/stories/search-forms';
+import { fused, listed, nearest, ofLegs } from '../support/stories/search-forms';
 import { runSeed, seededRandom } from '../support/values/random';
 
 /** Searches that rerank, against the first list put in another order by hand. */
@@ -136,7 +136,12 @@ async function run(shards: number, openStore: typeof openMemoryStore): Promise<u
       };
       const source = { vector: vector(), text: query };
       const ids = Array.from({ length: 40 }, () => `item-${below(300)}`);
-      const form = pick(['nearest', 'fused', 'listed'] as const);
+      const form = pick(['nearest', 'fused', 'legs', 'listed'] as const);
+      const legs: Leg[] = [
+        { of: { type: 'nearest', to: { vector: source.vector } }, weight: 2, filter: null },
+        { of: { type: 'nearest', to: { text: 'another' } }, weight: 1, filter: null },
+        { of: { type: 'keywords', text: query }, weight: 1, filter: null },
+      ];
       const texts = below(2) === 0;
       const groups = below(3) === 0 ? { path: 'g', size: 1 + below(3), missing: 'leave_out' as const } : undefined;
       const request = (page: object): SearchRequest =>
@@ -144,7 +149,9 @@ async function run(shards: number, openStore: typeof openMemoryStore): Promise<u
           ? nearest({ source, ...given, ...page })
           : form === 'fused'
             ? fused({ queryText: query, vector: source.vector, alpha: pick([0.3]), ...given, ...page })
-            : listed({ source, candidates: ids, ...page });
+            : form === 'legs'
+              ? ofLegs({ legs, ...given, ...page })
+              : listed({ source, candidates: ids, ...page });
       const { search } = started.service;
       const first = await wholeOf(await search.search('c', request({ k: rerank.topN, texts: true })));
       const found = await search.search('c', { ...request({ k, offset, texts, groups }), rerank });

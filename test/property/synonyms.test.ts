@@ -96,9 +96,9 @@ class Story {
       const hits = await this.hits({ ...body, alpha: 0 });
       expect({ rules, body, ids: idsOf(hits) }).toEqual({ rules, body, ids: [...wanted.keys()].sort(byNumber) });
       for (const { externalId, explanation } of hits)
-        if (!(Math.abs(explanation!.keywordScore! - wanted.get(Number(externalId))!) < 1e-9))
+        if (!(Math.abs(explanation![1].score! - wanted.get(Number(externalId))!) < 1e-9))
           throw new Error(
-            `${JSON.stringify({ rules, body })}: ${externalId} has ${explanation!.keywordScore}, not ${wanted.get(Number(externalId))}`,
+            `${JSON.stringify({ rules, body })}: ${externalId} ${explanation![1].score}: ${wanted.get(Number(externalId))}`,
           );
       const both = await this.hits({ ...body, alpha: 0.5, exact: true });
       expect(idsOf(both)).toEqual(passing);

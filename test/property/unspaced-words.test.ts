@@ -91,7 +91,7 @@ class Story {
         ids: [...wanted.keys()].sort(),
       });
       for (const { externalId, explanation } of hits)
-        expect(explanation!.keywordScore).toBeCloseTo(wanted.get(externalId)!, 9);
+        expect(explanation![1].score).toBeCloseTo(wanted.get(externalId)!, 9);
       told.push(hits);
     }
     return told;

@@ -5,7 +5,7 @@ import type { ExternalId, VectorLike } from './values';
 import { base64FromVector } from './vectors';
 
 /** Lists of objects that may have a vector. */
-const EXAMPLES: ReadonlySet<string> = new Set(['positives', 'negatives']);
+const LISTS: ReadonlySet<string> = new Set(['positives', 'negatives', 'legs']);
 
 /** What an item may have, as far as bodies look at it. */
 interface ItemFields {
@@ -39,8 +39,9 @@ export function fieldsBody<Given extends object>(given: Given, field = ''): Give
     const place = field === '' ? name : `${field}.${name}`;
     if (value === undefined || value === null) body[name] = jsonValue<unknown>(value, place);
     else if (name === 'vector') body[name] = vectorBody(value as VectorLike, place);
-    else if (EXAMPLES.has(name) && Array.isArray(value))
-      body[name] = value.map((example: object, i) => fieldsBody(example, `${place}[${i}]`));
+    else if (LISTS.has(name) && Array.isArray(value))
+      body[name] = value.map((element: object, i) => fieldsBody(element, `${place}[${i}]`));
+    else if (name === 'like' && typeof value === 'object') body[name] = fieldsBody(value as object, place);
     else body[name] = jsonValue<unknown>(value, place);
   }
   return body as Given;

@@ -4,7 +4,7 @@ import type {
   FoundGroup,
   FoundHits,
   FoundList,
-  FusedRanks,
+  LegPlace,
   LaterContents,
   RerankedFacts,
   ScoredHit,
@@ -326,13 +326,25 @@ function contextMember(context: ScoredHit['context']): string {
 }
 
 /** How a hit came to its place, with a comma before each member; empty if that was not asked for. */
-function explanationMembers(explanation: FusedRanks | undefined, choice: ScoredHit['choice']): string {
+function explanationMembers(explanation: ScoredHit['explanation'], choice: ScoredHit['choice']): string {
   const chosen =
     choice === undefined ? '' : `,"first_rank":${choice.firstRank},"diversity_score":${scoreJson(choice.score)}`;
   if (explanation === undefined) return chosen;
-  const { vectorRank, vectorScore, keywordRank, keywordScore, vectorPart, keywordPart } = explanation;
-  const scoreOrNull = (score: number | null): string => (score === null ? 'null' : scoreJson(score));
-  return `${chosen},"vector_rank":${vectorRank},"vector_score":${scoreOrNull(vectorScore)},"keyword_rank":${keywordRank},"keyword_score":${scoreOrNull(keywordScore)},"vector_part":${scoreJson(vectorPart)},"keyword_part":${scoreJson(keywordPart)}`;
+  const isByPlace = explanation.some(({ name }) => name === undefined);
+  if (isByPlace)
+    return `${chosen},"legs":[${explanation.map((place) => `{${rankMembers(place)},${partMember(place)}}`).join(',')}]`;
+  const of = ({ name }: LegPlace): string => `${name}_`;
+  const ranks = explanation.map((place) => rankMembers(place, of(place)));
+  return `${chosen},${[...ranks, ...explanation.map((place) => partMember(place, of(place)))].join(',')}`;
+}
+
+/** `before`: what their names begin with. */
+function rankMembers({ rank, score }: LegPlace, before = ''): string {
+  return `"${before}rank":${rank},"${before}score":${score === null ? 'null' : scoreJson(score)}`;
+}
+
+function partMember({ part }: LegPlace, before = ''): string {
+  return `"${before}part":${scoreJson(part)}`;
 }
 
 /** A hit as the query endpoint answers it: its text first, if it has one. */

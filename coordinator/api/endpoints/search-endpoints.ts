@@ -1,6 +1,6 @@
 import { packedCount } from '../../../shared/wire/codecs/hit-codec';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
-import type { SearchRequest } from '../../service/search-request';
+import type { Leg, SearchRequest } from '../../service/search-request';
 import type { FoundList, ScoredHit, SearchAnswer, SearchService } from '../../service/service';
 import {
   foundPieces,
@@ -25,6 +25,7 @@ import { vectorPath } from '../schema/vector-schemas';
 import { warnOfCutTexts } from '../answers/vector-remarks';
 
 const tag = 'Search';
+const NO_LEGS: readonly Leg[] = [];
 /** The member that says what order_by ordered. */
 const WITHIN_HITS = ',"within":"hits"';
 const EXAMPLE_VECTOR = [0.1, 0.2, 0.3];
@@ -71,18 +72,29 @@ function searcher(search: SearchService, doubts: FilterDoubts): (call: SearchCal
           : groupsPieces(head, found.groups, found.later, writer, behind);
       return { type: 'pieces', pieces, worked: timing };
     };
-    const { filter } = request.query;
+    const { filter, source } = request.query;
     const looked = (found: SearchAnswer): Answer | Promise<Answer> => {
+      const legs = source.type === 'fused' ? source.legs : NO_LEGS;
+      const told = legs.some((leg) => leg.filter !== null) ? lookedAtAll(found, legs) : lookedAt(found);
+      return told === undefined ? answer(found) : told.then(() => answer(found));
+    };
+    const lookedAtAll = async (found: SearchAnswer, legs: readonly Leg[]): Promise<void> => {
+      await lookedAt(found);
+      // Of one leg it is not known whether something passed.
+      const used = { collection, hasHits: false };
+      for (const [i, leg] of legs.entries())
+        await doubts.look({ ...used, filter: leg.filter, place: `legs[${i}].filters` }, warnings);
+    };
+    const lookedAt = (found: SearchAnswer): Promise<void> | undefined => {
       if (found.cut !== undefined) warnOfCutTexts(found, warnings);
       const named = namedFields(request, '', wordsField);
-      if (filter === null && named === undefined) return answer(found);
+      if (filter === null && named === undefined) return undefined;
       const { utf8Hits, hits, totalCount } = found;
       const hasHits = utf8Hits === undefined ? hits.length > 0 : packedCount(utf8Hits) > 0;
-      const told = doubts.look(
+      return doubts.look(
         { collection, filter, hasHits, ...(totalCount !== null && { total: totalCount }), ...(named && { named }) },
         warnings,
       );
-      return told === undefined ? answer(found) : told.then(() => answer(found));
     };
     const found = search.search(collection, request, hold);
     return found instanceof Promise ? found.then(looked) : looked(found);
@@ -99,12 +111,16 @@ function namedFields(
   at: string,
   words: string,
 ): NamedField[] | undefined {
-  const clauses = source.type === 'fused' ? source.keywords?.clauses : undefined;
-  const apart = diversity?.type === 'field' ? [{ path: diversity.path, place: `${at}diversity.field` }] : [];
-  if (groups === undefined && order === undefined && clauses === undefined && apart.length === 0) return undefined;
-  const ofWords = (clauses ?? []).flatMap(({ occurs, path }) =>
-    occurs === 'may' && path !== undefined ? [{ path, place: `${at}${words}` }] : [],
+  const legs = source.type === 'fused' ? source.legs : NO_LEGS;
+  const ofWords = legs.flatMap(({ name, of }, i) =>
+    (of.type === 'keywords' ? (of.keywords?.clauses ?? []) : []).flatMap(({ occurs, path }) =>
+      occurs === 'may' && path !== undefined
+        ? [{ path, place: `${at}${name === undefined ? `legs[${i}].query_text` : words}` }]
+        : [],
+    ),
   );
+  const apart = diversity?.type === 'field' ? [{ path: diversity.path, place: `${at}diversity.field` }] : [];
+  if (groups === undefined && order === undefined && ofWords.length === 0 && apart.length === 0) return undefined;
   const grouping = groups === undefined ? [] : [{ path: groups.path, place: `${at}group_by` }];
   const all = [...ofWords, ...grouping, ...apart, ...orderingFields(order, at)];
   return all.length === 0 ? undefined : all;

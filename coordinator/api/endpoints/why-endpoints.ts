@@ -1,4 +1,4 @@
-import { WhyNot, type WhyReport, type WhyRequest } from '../../service/search/why-not';
+import { isInNoLeg, WhyNot, type WhyReport, type WhyRequest } from '../../service/search/why-not';
 import type { SearchService } from '../../service/service';
 import type { HttpLimits } from '../requests/http-limits';
 import { collectionParameters } from '../schema/collection-schemas';
@@ -16,7 +16,7 @@ export function whyEndpoints(parts: { search: SearchService; limits: HttpLimits 
       tag: 'Search',
       summary: 'Say why a search does not find an item',
       description:
-        'Takes `external_id` and the fields of a search, with `query_text` those of a hybrid one. It runs some ten searches, exact ones among them, one after the other.',
+        'Takes `external_id` and the fields of a search, with `query_text` or `legs` those of a hybrid one. It runs some ten searches, exact ones among them, one after the other.',
       path: collectionParameters,
       body: {
         type: 'json',
@@ -37,16 +37,25 @@ function whyData(request: WhyRequest, report: WhyReport) {
     lost_at: report.lostAt,
     because: because(request, report),
     place: report.place,
-    conditions: report.conditions.map(({ shown, passes }) => ({ condition: shown, passes })),
-    legs: report.legs.map(({ exactRank, ...leg }) => ({ ...leg, exact_rank: exactRank })),
+    conditions: conditionsData(report.conditions),
+    legs: report.legs.map(({ exactRank, conditions, ...leg }) => ({
+      ...leg,
+      exact_rank: exactRank,
+      ...(conditions && { conditions: conditionsData(conditions) }),
+    })),
     effort: report.effort,
   };
 }
 
+function conditionsData(conditions: WhyReport['conditions']) {
+  return conditions.map(({ shown, passes }) => ({ condition: shown, passes }));
+}
+
 function because(
-  { externalId, search: { page, rerank }, kMax }: WhyRequest,
-  { lostAt, conditions, place, effort }: WhyReport,
+  { externalId, search, kMax }: WhyRequest,
+  { lostAt, conditions, legs, place, effort }: WhyReport,
 ): string {
+  const { page, rerank } = search;
   switch (lostAt) {
     case null:
       return `the search finds it, at place ${place}`;
@@ -71,6 +80,7 @@ function because(
         return `it was at place ${place}; the model reads the first ${rerank.topN} and puts others on the page`;
       return `it is at place ${place}, and the page has places ${page.offset + 1} to ${page.offset + page.k}`;
     case 'lists':
+      if (isInNoLeg(search, legs)) return 'every leg leaves it out, by its filters or its least score';
       return `it is not among the first ${kMax} of any list, or has no word of the text`;
   }
 }

@@ -84,7 +84,12 @@ const explanation = {
   keyword_part: z.number().optional(),
 };
 
-export const fusedHitAnswer = hitAnswer.extend(explanation).meta({
+const legPlaces = z
+  .array(z.object({ rank: z.int().nullable(), score: z.number().nullable(), part: z.number() }))
+  .optional()
+  .meta({ description: 'With legs and explain, in the place of those: the same of each leg.' });
+
+export const fusedHitAnswer = hitAnswer.extend({ ...explanation, legs: legPlaces }).meta({
   id: 'HybridResult',
   description:
     'score is the fused one. With explain: the ranks (from 1, over the whole collection) in the two lists and the scores they are by, the metric’s and ' +

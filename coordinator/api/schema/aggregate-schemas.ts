@@ -9,7 +9,7 @@ import {
   type Statistic,
   type StatsRequest,
 } from '../../service/aggregates-service';
-import type { Source } from '../../service/search-request';
+import { type Source, vectorAndKeywords } from '../../service/search-request';
 import { boundedArray, filters, optional, tooLong, vector, withDefault } from '../fields/fields';
 import { type IssueSink, report } from '../fields/issue';
 import { type HttpLimits, REQUEST_BOUNDS } from '../requests/http-limits';
@@ -162,7 +162,7 @@ function sourceOf(over: z.output<ReturnType<typeof overSearch>>, context: IssueS
   const { text, vector: given, query_text: queryText } = over;
   if (text !== undefined && queryText !== undefined)
     report(context, text, 'has text or query_text, not both', { path: ['over'] });
-  if (queryText !== undefined) return { type: 'fused', text: queryText, vector: given, alpha: 0.5 };
+  if (queryText !== undefined) return vectorAndKeywords({ text: queryText }, { vector: given, alpha: 0.5 });
   if (given !== undefined) return { type: 'nearest', to: { vector: given } };
   if (text !== undefined) return { type: 'nearest', to: { text } };
   report(context, over, 'needs text, vector or query_text', { path: ['over'] });

@@ -8,7 +8,7 @@ const RANK_CONSTANT_MAX = 10_000;
 
 const kind = z.enum(FUSION_KINDS);
 
-/** Fields of searches that make one list of two. */
+/** Fields of searches that make one list of several. */
 export const fusionShape = {
   fusion: optional(
     z.union([kind, z.object({ kind, constant: optional(integer(1, RANK_CONSTANT_MAX)) })], {

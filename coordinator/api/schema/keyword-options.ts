@@ -68,7 +68,10 @@ export function weightOf({
   return mode === 'keyword' ? 0 : mode === 'vector' ? 1 : alpha;
 }
 
-interface GivenKeywords {
+export const NOTHING_TO_FIND = 'must have a word besides those that must not be there';
+
+/** The fields that say how a text is read. */
+export interface GivenKeywords {
   match?: KeywordMatch | undefined;
   query_syntax: 'plain' | 'simple';
   fuzzy?: Fuzziness | undefined;
@@ -84,7 +87,10 @@ export interface AskedText {
   filter: Filter | null;
 }
 
-/** The text of a request with the fields that say how it is read. Reports more clauses than there may be. */
+/**
+ * The text of a request with the fields that say how it is read; `path`: where it stands. Reports more clauses than
+ * there may be.
+ */
 export function askedText(
   text: string,
   {
@@ -95,7 +101,7 @@ export function askedText(
     field_weights: fieldWeights,
   }: GivenKeywords,
   sink: IssueSink,
-  name: string,
+  path: PropertyKey[],
 ): AskedText {
   const terms = match === 'any' && syntax === 'plain' && fuzzy === 0 ? [] : defaultAnalyser.terms(text);
   if (new Set(terms).size > (fuzzy === 0 ? QUERY_TERMS_MAX : CLAUSES_MAX))
@@ -105,7 +111,7 @@ export function askedText(
       fuzzy === 0
         ? `must have at most ${QUERY_TERMS_MAX} different words`
         : `must have at most ${CLAUSES_MAX} different words with fuzzy`,
-      { kind: fuzzy === 0 ? 'limit_exceeded' : 'schema_violation', path: [name] },
+      { kind: fuzzy === 0 ? 'limit_exceeded' : 'schema_violation', path },
     );
   if (syntax === 'plain') {
     const isBag = match === 'any' && fuzzy === 0 && !prefixLast && fieldWeights === undefined;
@@ -117,14 +123,14 @@ export function askedText(
   }
   const found = simpleClauses(text);
   if (typeof found === 'number')
-    report(sink, text, `has an unbalanced quote at ${found}`, { kind: 'invalid_parameter', path: [name] });
+    report(sink, text, `has an unbalanced quote at ${found}`, { kind: 'invalid_parameter', path });
   const clauses = typeof found === 'number' ? [] : found;
   if (clauses.length > CLAUSES_MAX)
-    report(sink, text, `has ${clauses.length} clauses, more than the maximum of ${CLAUSES_MAX}`, { path: [name] });
+    report(sink, text, `has ${clauses.length} clauses, more than the maximum of ${CLAUSES_MAX}`, { path });
   if (clauses.some(({ path }) => path === 'text'))
     report(sink, text, 'asks for text:, and the text of an item can’t be asked alone; fields of the metadata can', {
       kind: 'invalid_parameter',
-      path: [name],
+      path,
     });
   const keywords = { clauses, match, fuzzy, prefixLast, fieldWeights };
   return { source: { text: meaningOf(keywords), keywords }, filter: filterOfClauses(keywords) };

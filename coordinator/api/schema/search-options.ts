@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ErrorKind } from '../../../shared/base/errors/quiver-error';
+import type { Filter } from '../../../shared/contract/filter/filter';
 import { TEXT_FIELD } from '../../../shared/contract/shard/keyword-fields';
 import { isOfNow } from '../../../shared/contract/filter/parse-filter';
 import type { OrderKey } from '../../../shared/contract/shard/item-order';
@@ -250,7 +251,7 @@ function optionsOf(limits: HttpLimits) {
     explain: option(
       withDefault(z.boolean(), false).meta({
         description:
-          'Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.',
+          'Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.',
       }),
       ({ output }, explain) => {
         output.explain = explain;
@@ -459,6 +460,22 @@ function checkCursor(
     );
   if (filter !== null && isOfNow(filter))
     refuse('have dates from now, which another page would take for others: give the dates themselves', 'filters');
+}
+
+/** Options of one list of several, of its own hits. */
+export function listShape(limits: HttpLimits) {
+  const { filters: filter, min_score: least } = optionsOf(limits);
+  return {
+    filters: filter.schema,
+    min_score: least.schema.meta({ description: 'Hits whose score by this leg alone is less are not in its list.' }),
+  };
+}
+
+export function listBounds(given: z.output<z.ZodObject<ReturnType<typeof listShape>>>): {
+  filter: Filter | null;
+  leastScore: number | undefined;
+} {
+  return { filter: given.filters, leastScore: given.min_score };
 }
 
 /** Fields of a page that a request may give in its body or in its query string: undefined where they are not. */

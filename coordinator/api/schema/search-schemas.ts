@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { SearchRequest, Source } from '../../service/search-request';
+import { type Fusing, type SearchRequest, type Source, vectorAndKeywords } from '../../service/search-request';
 import type { HttpLimits } from '../requests/http-limits';
 import { fusedHitAnswer, hitAnswer, rerankedFacts, searchTiming, textHitAnswer } from '../fields/answer-fields';
 import { searchProfile } from './profile-schema';
@@ -20,13 +20,13 @@ import { type IssueSink, report } from '../fields/issue';
 import { bothFilters } from '../../../shared/contract/filter/filter';
 import { exampleShape, exampleSource, givesExamples } from './example-options';
 import { fusingOf, fusionShape, givesFusion } from './fusion-options';
-import { askedText, keywordShape, weightOf } from './keyword-options';
+import { askedText, type GivenKeywords, keywordShape, NOTHING_TO_FIND, weightOf } from './keyword-options';
+import { type FusedSource, legShape, legsSource } from './leg-options';
 import { hitCount, pageOfParts, pageParts, searchFields } from './search-options';
 import { vectorSource } from '../fields/vector-source';
 
 const TOP_K_DEFAULT = 5;
-
-const NOTHING_TO_FIND = 'must have a word besides those that must not be there';
+const ALPHA_DEFAULT = 0.5;
 
 function searchText(limits: HttpLimits) {
   return boundedText(limits.searchTextLengthMax, 'MAX_SEARCH_TEXT_LENGTH');
@@ -107,9 +107,12 @@ export function hybridSearchBody(limits: HttpLimits) {
   const { page, options, request } = searchFields(limits);
   return z
     .object({
-      query_text: searchText(limits),
+      query_text: optional(searchText(limits)).meta({ description: 'Needed where there are no legs.' }),
       vector: optional(vector(limits.vectorDimMax)),
-      alpha: withDefault(z.number().min(0).max(1), 0.5).meta({ description: '1 = vector only, 0 = keywords only.' }),
+      alpha: optional(z.number().min(0).max(1)).meta({
+        description: `1 = vector only, 0 = keywords only. Default ${ALPHA_DEFAULT}.`,
+      }),
+      ...legShape(limits),
       ...keywordShape,
       ...fusionShape,
       ...page,
@@ -121,21 +124,48 @@ export function hybridSearchBody(limits: HttpLimits) {
       include_timing: includeTiming,
     })
     .transform((body, context) => {
-      const { query_text: text, vector: given } = body;
-      const asked = askedText(text, body, context, 'query_text');
+      const { legs } = body;
       const fusing = fusingOf(body, context);
-      const source = (): Source => ({ type: 'fused', ...asked.source, vector: given, alpha: weightOf(body), fusing });
-      const search = request(source, body, body, context);
+      const asked = legs === undefined ? wordsSource(body, fusing, context) : legsSource(legs, body, fusing, context);
+      if (legs !== undefined)
+        for (const name of ['query_text', 'vector', 'alpha', 'mode'] as const)
+          if (body[name] !== undefined)
+            report(context, body, 'can’t be beside legs, which say it themselves', {
+              kind: 'invalid_parameter',
+              path: [name],
+            });
+      const search = request(() => asked.source, body, body, context);
+      asked.check();
+      if (context.issues.length > 0) return z.NEVER;
       search.query.filter = bothFilters(search.query.filter, asked.filter);
-      if (given === undefined && text.trim() === '')
-        report(context, body, 'must not be empty when there is no vector', {
-          kind: 'invalid_parameter',
-          path: ['query_text'],
-        });
-      else if (given === undefined && asked.source.text === '')
-        report(context, body, NOTHING_TO_FIND, { kind: 'invalid_parameter', path: ['query_text'] });
       return { search, includeTiming: body.include_timing };
     });
+}
+
+interface GivenWords extends GivenKeywords {
+  query_text?: string | undefined;
+  vector?: Float32Array | undefined;
+  alpha?: number | undefined;
+  mode?: 'hybrid' | 'keyword' | 'vector' | undefined;
+}
+
+/** The source of a text and a vector. */
+function wordsSource(body: GivenWords, fusing: Fusing | undefined, sink: IssueSink): FusedSource {
+  const { query_text: text, vector: given, alpha = ALPHA_DEFAULT } = body;
+  const refuse = (message: string, kind?: 'invalid_parameter'): void =>
+    report(sink, body, message, { ...(kind && { kind }), path: ['query_text'] });
+  if (text === undefined) {
+    refuse('is required');
+    return { source: null, filter: null, check: () => undefined };
+  }
+  const { source, filter } = askedText(text, body, sink, ['query_text']);
+  const check = (): void => {
+    if (given === undefined && text.trim() === '')
+      refuse('must not be empty when there is no vector', 'invalid_parameter');
+    else if (given === undefined && source.text === '') refuse(NOTHING_TO_FIND, 'invalid_parameter');
+  };
+  const weight = weightOf({ ...body, alpha });
+  return { source: vectorAndKeywords(source, { vector: given, alpha: weight, fusing }), filter, check };
 }
 
 export function rerankBody(limits: HttpLimits) {
@@ -232,7 +262,7 @@ export function queryBody(limits: HttpLimits) {
       const { query: text, top_k: k, offset } = body;
       const alpha = weightOf(body);
       const fusing = fusingOf(body, context);
-      const asked = askedText(text, body, context, 'query');
+      const asked = askedText(text, body, context, ['query']);
       if (asked.source.text.trim() === '')
         report(context, text, text.trim() === '' ? 'must not be empty' : NOTHING_TO_FIND, {
           kind: 'invalid_parameter',
@@ -241,7 +271,7 @@ export function queryBody(limits: HttpLimits) {
       const source = (): Source =>
         alpha === 1 && !givesFusion(body)
           ? { type: 'nearest', to: { text: asked.source.text }, fieldWeights: body.field_weights }
-          : { type: 'fused', ...asked.source, vector: undefined, alpha, fusing };
+          : vectorAndKeywords(asked.source, { vector: undefined, alpha, fusing });
       const search = request(source, { k, offset }, body, context, 'top_k');
       search.query.filter = bothFilters(search.query.filter, asked.filter);
       return { search, text, collection_name: body.collection_name, includeTiming: body.include_timing };

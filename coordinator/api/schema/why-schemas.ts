@@ -14,7 +14,7 @@ export function whyBody(limits: HttpLimits) {
   const names = { search: namesOf(kinds.search), hybrid: namesOf(kinds.hybrid) };
   const filter = filters(limits);
   return z.looseObject({ external_id: externalId }).transform(({ external_id: id, ...given }, context): WhyRequest => {
-    const kind = 'query_text' in given ? 'hybrid' : 'search';
+    const kind = 'query_text' in given || 'legs' in given ? 'hybrid' : 'search';
     for (const name of Object.keys(given))
       if (!names[kind].includes(name))
         report(context, given, `is no field of this search${valueHint(name, names[kind])}`, { path: [name] });
@@ -33,18 +33,22 @@ export function whyBody(limits: HttpLimits) {
     };
     const search = read(given, context);
     if (search === null || context.issues.length > 0) return z.NEVER;
-    const conditions: AskedCondition[] = [];
-    for (const shown of partsOf(given.filters)) {
-      const parsed = filter.parse(shown);
-      if (parsed !== null) conditions.push({ shown, filter: parsed });
-    }
+    const conditionsOf = (asked: unknown): AskedCondition[] =>
+      partsOf(asked).flatMap((shown) => {
+        const parsed = filter.parse(shown);
+        return parsed === null ? [] : [{ shown, filter: parsed }];
+      });
+    const conditions = conditionsOf(given.filters);
     // What a text asks for by its signs.
     const words = read({ ...given, filters: undefined }, { issues: [] })?.query.filter ?? null;
-    if (words !== null) conditions.push({ shown: { query_text: given.query_text }, filter: words });
+    const legs = Array.isArray(given.legs) ? (given.legs as { filters?: unknown; query_text?: unknown }[]) : [];
+    const texts = [given, ...legs].flatMap(({ query_text: text }) => (typeof text === 'string' ? [text] : []));
+    if (words !== null) conditions.push({ shown: { query_text: texts.join(' ') }, filter: words });
     return {
       externalId: id,
       search: { ...search, output: { texts: false } },
       conditions,
+      legConditions: legs.map((leg) => conditionsOf(leg.filters)),
       kMax: limits.kMax,
       effortMax: limits.searchEffortMax,
     };
@@ -64,6 +68,7 @@ function partsOf(given: unknown): Record<string, unknown>[] {
 }
 
 const place = z.int().nullable();
+const conditionList = z.array(z.object({ condition: z.record(z.string(), z.unknown()), passes: z.boolean() }));
 
 export const whyAnswer = z
   .object({
@@ -73,25 +78,34 @@ export const whyAnswer = z
       .nullable()
       .meta({
         description:
-          'null: the search finds it. item: there is none. filter: `conditions` say which. rerank, score, diversity, groups: without the model, without the least score, without these, it is on the page. approximation: an exact search has it on the page. rank: others are better. lists: it is not among the first MAX_K.',
+          'null: the search finds it. item: there is none. filter: `conditions` say which. rerank, score, diversity, groups: without the model, without the least score, without these, it is on the page. approximation: an exact search has it on the page. rank: others are better. lists: it is not among the first MAX_K of any.',
       }),
     because: z.string().meta({ description: 'The same for people.' }),
     place: place.meta({
       description: 'Its place in the ranked list, before a model reads it, from 1; null: not among the first MAX_K.',
     }),
-    conditions: z
-      .array(z.object({ condition: z.record(z.string(), z.unknown()), passes: z.boolean() }))
-      .meta({ description: 'What filters, and signs in query_text, ask for, and whether the item passes.' }),
+    conditions: conditionList.meta({
+      description: 'What filters, and signs in query_text, ask for, and whether the item passes.',
+    }),
     legs: z
       .array(
         z.object({
           leg: z.enum(['vector', 'keyword']),
+          index: z
+            .int()
+            .optional()
+            .meta({ description: 'With legs: which of them, from 0; those of weight 0 are left out.' }),
+          conditions: conditionList
+            .optional()
+            .meta({ description: 'What its own filters ask for; absent where it has none.' }),
           score: z.number().nullable(),
           exact_rank: place.meta({
             description:
               'Its place, from 1, by an exact search of the items that pass; null: not among the first MAX_K.',
           }),
-          rank: place.meta({ description: 'Its place in the list that the search made; null: that does not have it.' }),
+          rank: place.meta({
+            description: 'Its place in the list that the search made; null: it is not in that, or scores too little.',
+          }),
           depth: z.int().meta({ description: 'Hits that the search takes of the list.' }),
         }),
       )

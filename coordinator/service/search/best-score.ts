@@ -1,6 +1,6 @@
 import { inSlices } from '../../../shared/base/time/work-slices';
 import { compareHits } from '../../../shared/contract/shard/shard-read';
-import type { Page } from '../search-request';
+import type { Page, Source } from '../search-request';
 import type { ScoredHit } from '../service';
 import type { ExampleVectors } from './example-vectors';
 import { mergedInTurn } from './merge';
@@ -25,6 +25,14 @@ export interface BestScoreParts {
   scores(vector: Float32Array, externalIds: string[]): Promise<Map<string, number>>;
   /** Does what reads longer lists than the first ones, which hold more than was foreseen. */
   deeper<Result>(work: () => Promise<Result>): Promise<Result>;
+}
+
+/** Whether examples are ranked so: one positive alone is the same by both strategies. */
+export function isOfBestScore(
+  { strategy }: Extract<Source, { type: 'examples' }>,
+  examples: { positives: readonly unknown[]; negatives: readonly unknown[] } | undefined,
+): boolean {
+  return strategy === 'best_score' && !(examples?.positives.length === 1 && examples.negatives.length === 0);
 }
 
 /** How deep the list of each positive is at first. */

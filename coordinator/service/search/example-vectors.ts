@@ -6,6 +6,13 @@ export interface ExampleVectors {
   negatives: readonly Float32Array[];
 }
 
+/** What a list is looked for by; null: its source needs no vector, or it is not made. */
+export interface LegVectors {
+  vector: Float32Array | null;
+  /** Of examples. */
+  examples?: ExampleVectors | undefined;
+}
+
 const FLOAT32_MAX = 2 ** 128 - 2 ** 104;
 
 /**

@@ -1,4 +1,4 @@
-import type { Filter } from '../../../shared/contract/filter/filter';
+import { bothFilters, type Filter } from '../../../shared/contract/filter/filter';
 import type { CallOptions, ShardClient, ShardId } from '../../../shared/contract/shard/shard-client';
 import {
   compareHits,
@@ -10,13 +10,15 @@ import { queryTerms } from '../../../shared/base/text/analyser';
 import { inSlices } from '../../../shared/base/time/work-slices';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
 import type { ScoredHit } from '../service';
-import { fuse, fusionDepth, fusionSteps } from './fusion';
+import { type BestScoreParts, bestScores, isOfBestScore } from './best-score';
+import type { ExampleVectors, LegVectors } from './example-vectors';
+import { fuse, fusionSteps, listDepth } from './fusion';
 import { bagIn, draftIn } from './collection-draft';
 import { fittingWeights } from './field-weights';
 import { type KeywordDraft, type PlannedKeywords, plannedKeywords } from './keyword-planning';
-import type { KeywordQuery } from '../keyword-query';
-import type { Fusing } from '../search-request';
-import { mergeHits, sumStatistics } from './merge';
+import { exampleItems, type Fusing, isMade, type Leg, type LegSource, textLegOf } from '../search-request';
+import { mergeHits, scoringAtLeast, sumStatistics } from './merge';
+import { scoredItems } from './scored-items';
 import { analyserOf } from '../synonyms/own-stop-words';
 import type { CollectionWords } from '../synonyms/synonyms';
 import type { NotedTerms } from './text-fragments';
@@ -34,36 +36,52 @@ export interface CollectionReader {
 }
 
 export interface HybridRequest {
-  queryText: string;
-  /** The parts of the text; undefined: a bag of words. */
-  keywords?: KeywordQuery | undefined;
-  /** May be null only if alpha is 0. */
-  vector: Float32Array | null;
+  legs: readonly Leg[];
+  /** Of each leg. */
+  vectors: readonly LegVectors[];
   k: number;
   offset: number;
-  /** Weight of the vector list, 0 to 1. */
-  alpha: number;
   /** How the lists become one; undefined: by ranks. */
   fusing?: Fusing | undefined;
   filter: Filter | null;
-  /** Of the vector list. */
+  /** Of the lists by vectors. */
   effort: SearchEffort;
-  /** Whether hits carry their places in the two lists. */
+  /** Whether hits carry their places in the lists. */
   explain?: boolean | undefined;
   /** Bytes of metadata that come with each list from each shard; behind them they are left out. */
-  contentBytes?: number;
+  contentBytes?: number | undefined;
   /** Gets the terms that words stand for. */
   terms?: NotedTerms | undefined;
+  /** Of legs by the best score against examples, which read lists of their own. */
+  ofBestScore: {
+    /** Resolves when there is room for such lists of a leg. */
+    reserve: (leg: number, lists: number, depth: number) => Promise<void>;
+    deeper: BestScoreParts['deeper'];
+  };
 }
 
 type ListOptions = Pick<HybridRequest, 'filter' | 'effort' | 'contentBytes'>;
+
+/** How the list of a leg is made. */
+interface LegOptions extends ListOptions, Pick<HybridRequest, 'ofBestScore'> {
+  /** Of all legs. */
+  at: number;
+  /** Items that are in no list. */
+  leftOut: ReadonlySet<string>;
+  /** Of the fields of the collection. */
+  fieldWeights: readonly number[] | undefined;
+  terms: NotedTerms | undefined;
+}
+
+type KeywordSource = Extract<LegSource, { type: 'keywords' }>;
 
 /** What shards are asked for, with what they need to know of all of them. */
 type AskedKeywords = PlannedKeywords & { statistics: KeywordStatistics; fieldWeights?: readonly number[] | undefined };
 
 /**
- * Vector and keyword search over the whole collection, fused by rank. Both lists are merged over the shards before they
- * are ranked. BM25 uses the statistics of the whole collection, which are collected in a round of calls of their own.
+ * Searches over the whole collection by vectors and by keywords, fused. All lists are merged over the shards before
+ * they are ranked. BM25 uses the statistics of the whole collection, which are collected in a round of calls of their
+ * own.
  */
 export class HybridSearch {
   private readonly catalog: CollectionReader;
@@ -81,23 +99,88 @@ export class HybridSearch {
    * weights of fields that the collection does not have.
    */
   async search(known: SearchedCollection, request: HybridRequest, call: CallOptions): Promise<ScoredHit[]> {
-    const { collection, fieldWeights } =
-      request.keywords?.fieldWeights === undefined
-        ? { collection: known, fieldWeights: undefined }
-        : await fittingWeights(known, request.keywords, (name) => this.catalog.read(name));
+    const { legs, fusing } = request;
+    let collection = known;
+    const weights: (readonly number[] | undefined)[] = [];
+    for (const { of } of legs) {
+      const keywords = of.type === 'keywords' ? of.keywords : undefined;
+      const fitting =
+        keywords?.fieldWeights === undefined
+          ? undefined
+          : await fittingWeights(collection, keywords, (name) => this.catalog.read(name));
+      collection = fitting?.collection ?? collection;
+      weights.push(fitting?.fieldWeights);
+    }
     const last = request.offset + request.k;
-    // A single list keeps its ranks, so hits beyond the last requested place change nothing.
-    const isRanked = request.fusing === undefined || request.fusing.kind === 'rrf';
-    const depth = isRanked && (request.alpha === 0 || request.alpha === 1) ? last : fusionDepth(last);
-    const [vector, keyword] = await Promise.all([
-      request.vector === null || request.alpha === 0
-        ? []
-        : this.vectorList(collection, request.vector, request, depth, call),
-      request.alpha === 1
-        ? this.noteVariants(collection, request, call)
-        : this.keywordList(collection, { ...request, fieldWeights }, depth, call),
-    ]);
-    return depth < LONG_LIST ? fuse({ vector, keyword }, request) : inSlices(fusionSteps({ vector, keyword }, request));
+    const depth = listDepth(legs, fusing, last);
+    const leftOut = exampleItems({ type: 'fused', legs });
+    const marked = textLegOf(legs);
+    const hits = await Promise.all(
+      legs.map((leg, at) => {
+        const terms = leg === marked ? request.terms : undefined;
+        const filter = leg.filter === null ? request.filter : bothFilters(request.filter, leg.filter);
+        if (!isMade(leg)) return this.noteVariants(collection, leg.of, terms, call);
+        const { effort, contentBytes, ofBestScore } = request;
+        const options = { filter, effort, contentBytes, ofBestScore, at, leftOut, fieldWeights: weights[at], terms };
+        return this.legList(collection, leg, request.vectors[at], options, depth, call);
+      }),
+    );
+    const lists = legs.map(({ name, weight }, i) => ({ name, weight, hits: hits[i] }));
+    return depth < LONG_LIST ? fuse(lists, request) : inSlices(fusionSteps(lists, request));
+  }
+
+  /** The first `depth` hits of a leg. */
+  private async legList(
+    collection: SearchedCollection,
+    { of, leastScore }: Leg,
+    sought: LegVectors,
+    options: LegOptions,
+    depth: number,
+    call: CallOptions,
+  ): Promise<Hit[]> {
+    const { leftOut } = options;
+    const hits = await this.sourceList(collection, of, sought, options, depth + leftOut.size, call);
+    const others =
+      leftOut.size === 0 ? hits : hits.filter(({ externalId }) => !leftOut.has(externalId)).slice(0, depth);
+    return scoringAtLeast(others, leastScore);
+  }
+
+  private sourceList(
+    collection: SearchedCollection,
+    of: LegSource,
+    { vector, examples }: LegVectors,
+    options: LegOptions,
+    depth: number,
+    call: CallOptions,
+  ): Promise<Hit[]> {
+    if (of.type === 'keywords') return this.keywordList(collection, of, options, depth, call);
+    return of.type === 'examples' && isOfBestScore(of, examples)
+      ? this.bestScoreList(collection, examples!, options, depth, call)
+      : this.vectorList(collection, vector!, options, depth, call);
+  }
+
+  private async bestScoreList(
+    collection: SearchedCollection,
+    examples: ExampleVectors,
+    options: LegOptions,
+    places: number,
+    call: CallOptions,
+  ): Promise<Hit[]> {
+    const { leftOut, ofBestScore, at } = options;
+    const parts: BestScoreParts = {
+      nearest: async (vectors, depth) => {
+        await ofBestScore.reserve(at, vectors.length, depth);
+        const lists = vectors.map((vector) => this.vectorList(collection, vector, options, depth, call));
+        return { lists: await Promise.all(lists), totalCount: null };
+      },
+      scores: async (vector, externalIds) => {
+        const asked = { vector, externalIds, bytesMax: () => 1 };
+        const scored = await scoredItems({ shards: this.shards, scatter: this.scatter }, collection, asked, call);
+        return new Map(scored.flat().map(({ externalId, score }) => [externalId, score]));
+      },
+      deeper: ofBestScore.deeper,
+    };
+    return (await bestScores(parts, examples, leftOut, { offset: 0, k: places })).hits;
   }
 
   private vectorList(
@@ -114,23 +197,19 @@ export class HybridSearch {
 
   private async keywordList(
     collection: SearchedCollection,
-    {
-      queryText,
-      keywords: given,
-      terms: noted,
-      fieldWeights,
-      ...options
-    }: HybridRequest & Pick<AskedKeywords, 'fieldWeights'>,
+    { text, keywords: given }: KeywordSource,
+    options: LegOptions,
     depth: number,
     call: CallOptions,
   ): Promise<Hit[]> {
-    const keywords = given ?? bagIn(collection, queryText);
+    const { terms: noted, fieldWeights } = options;
+    const keywords = given ?? bagIn(collection, text);
     if (keywords !== undefined) {
       const asked = await this.planned(collection, draftIn(collection, keywords), call, fieldWeights);
       for (const term of termsStoodFor(asked)) noted?.add(term);
       return asked === null ? [] : this.keywordHits(collection, asked, options, depth, call);
     }
-    const terms = queryTerms(analyserOf(collection), queryText);
+    const terms = queryTerms(analyserOf(collection), text);
     if (terms.length === 0) return [];
     const statistics = await this.statistics(collection, terms, call);
     return this.keywordHits(collection, { terms, statistics }, options, depth, call);
@@ -139,9 +218,11 @@ export class HybridSearch {
   /** What words stand for where it is only marked; there is no list. */
   private async noteVariants(
     collection: SearchedCollection,
-    { keywords, terms: noted }: HybridRequest,
+    of: LegSource,
+    noted: NotedTerms | undefined,
     call: CallOptions,
   ): Promise<[]> {
+    const keywords = of.type === 'keywords' ? of.keywords : undefined;
     if (keywords === undefined || noted === undefined) return [];
     const draft = draftIn(collection, keywords);
     if (draft.variants.size > 0)

@@ -22,6 +22,16 @@ export function mergeHits<H extends Ranked>(lists: H[][], offset: number, k: num
   return merged;
 }
 
+/**
+ * The hits that score `least` or more; all if it is undefined. Hits come best first, so filtering a page gives the same
+ * as filtering the whole list before it is cut into pages.
+ */
+export function scoringAtLeast<H extends { score: number }>(hits: H[], least: number | undefined): H[] {
+  if (least === undefined) return hits;
+  const end = hits.findIndex((hit) => !(hit.score >= least));
+  return end < 0 ? hits : hits.slice(0, end);
+}
+
 /** All hits of such lists, merged, one at a time: whoever takes them may pause in between. */
 export function* mergedInTurn<H extends Ranked>(lists: H[][]): Generator<H, void> {
   const heap = new HeadHeap(lists);

@@ -16,22 +16,22 @@ import type { CollectionRecord } from '../collections/collection-record';
 import { BlindReads, type DeepReads, hitsOfLength, isDeep } from '../routing/deep-reads';
 import { ReadLengths } from '../routing/read-lengths';
 import type { ScatterGather } from '../routing/scatter-gather';
-import { groupByShard } from '../routing/shard-router';
 import type { ShardSets } from '../routing/shard-sets';
-import type { Output, Page, SearchRequest, Source } from '../search-request';
+import { exampleItems, type Output, type Page, type SearchRequest, type Source } from '../search-request';
 import type { FoundGroup, RerankedFacts, ScoredHit } from '../service';
-import { bestScoreDepth, type BestScoreParts, bestScores } from './best-score';
-import type { ExampleVectors } from './example-vectors';
-import { fusionDepth } from './fusion';
+import { bestScoreDepth, type BestScoreParts, bestScores, isOfBestScore } from './best-score';
+import type { ExampleVectors, LegVectors } from './example-vectors';
 import { fittingWeights } from './field-weights';
-import { HybridSearch } from './hybrid-search';
+import { type HybridRequest, HybridSearch } from './hybrid-search';
 import type { NotedTerms } from './text-fragments';
 import { bytesOfHits, contentBound, contentBytesOf, HIT_BYTES, hitBytesMax } from './later-hits';
-import { mergeHits } from './merge';
+import { LegsHold, legsBytesMax, legsHits } from './legs-hold';
+import { mergeHits, scoringAtLeast } from './merge';
+import { scoredItems } from './scored-items';
 import type { SearchChain } from './search-chain';
 import type { SearchPhase } from './search-observer';
 
-/** Bytes of contents that come with each of the two lists of a fused search: its answer has few of the hits in them. */
+/** Bytes of contents that come with each of the lists of a fused search: its answer has few of the hits in them. */
 const LIST_CONTENT_BYTES = 512 * 1024;
 
 /** Hits for each of a group that is asked for, about, and at most; what lists hold beyond that is let go of soon. */
@@ -86,6 +86,8 @@ export interface RankOptions {
   examples?: ExampleVectors | undefined;
   /** Of a request with a cursor. */
   chain?: SearchChain | undefined;
+  /** Of a search that fuses lists: what each is looked for by. */
+  legs?: readonly LegVectors[] | undefined;
 }
 
 /** Who is told how long a step took. */
@@ -153,7 +155,7 @@ export class RankedLists {
       case 'examples':
         return this.likeExamples(collection, vector!, request, source, options, call);
       case 'fused':
-        return this.fused(collection, vector, request, source, options, call);
+        return this.fused(collection, request, source, options, call);
       case 'listed':
         return this.listed(collection, vector!, request, source.externalIds, options, call);
     }
@@ -190,7 +192,10 @@ export class RankedLists {
       case 'like':
         return hitBytesMax(depthOf(source, page), shards, contentBytes, output.texts, hold);
       case 'fused':
-        return fusedBytesMax(fusionDepth(depthOf(source, page)), shards, contentBytes, output.texts, hold);
+        return legsBytesMax(source, depthOf(source, page), { shards, contentBytes, texts: output.texts, hold }).reduce(
+          (sum, bytes) => sum + bytes,
+          0,
+        );
       case 'listed':
         return listedBytesMax(source.externalIds.length, shards, contentBytes, output.texts, hold);
     }
@@ -251,9 +256,7 @@ export class RankedLists {
   ): Promise<Ranked> {
     const examples = options.examples!;
     const leftOut = leftOutOf(source);
-    // One positive alone is the same by both strategies.
-    if (source.strategy === 'average' || (examples.positives.length === 1 && examples.negatives.length === 0))
-      return this.others(collection, vector, request, leftOut, options, call);
+    if (!isOfBestScore(source, examples)) return this.others(collection, vector, request, leftOut, options, call);
     const { hold = NO_HOLD } = options;
     const { shards } = collection;
     const nearest: BestScoreParts['nearest'] = async (vectors, depth) => {
@@ -302,32 +305,27 @@ export class RankedLists {
 
   private async fused(
     collection: CollectionRecord,
-    vector: Float32Array | null,
-    { query: { filter, effort }, page, output }: SearchRequest,
-    { text, keywords, alpha, fusing }: Source & { type: 'fused' },
-    { hold, contentBytes, terms }: RankOptions,
+    { query: { filter, effort }, page: { k, offset }, output }: SearchRequest,
+    source: Extract<Source, { type: 'fused' }>,
+    { hold, contentBytes: given, terms, legs: vectors = [] }: RankOptions,
     call: CallOptions,
   ): Promise<Ranked> {
     const askedMs = this.clock.monotonicMs();
-    const depth = fusionDepth(page.offset + page.k);
-    const bytes = contentBytes ?? contentBytesOf(collection.shards, depth, LIST_CONTENT_BYTES);
-    await hold?.reserve(fusedBytesMax(depth, collection.shards, bytes, output.texts, hold));
-    const request = {
-      queryText: text,
-      keywords,
-      vector,
-      alpha,
-      fusing,
-      filter,
-      effort,
-      k: page.k,
-      offset: page.offset,
-      explain: output.explain,
-      contentBytes: bytes,
-      terms,
+    const { shards } = collection;
+    const places = legsHits(source, offset + k);
+    const contentBytes = given ?? contentBytesOf(shards, places, LIST_CONTENT_BYTES);
+    const { legs, fusing } = source;
+    const bounds = { shards, contentBytes, texts: output.texts, hold: hold ?? NO_HOLD };
+    const held = new LegsHold(source, offset + k, bounds);
+    await held.begin();
+    const ofBestScore: HybridRequest['ofBestScore'] = {
+      reserve: (...lists) => held.reserve(...lists),
+      deeper: (work) => (hold === undefined ? this.uncounted(work) : work()),
     };
+    const { explain } = output;
+    const request = { legs, vectors, fusing, filter, effort, k, offset, explain, contentBytes, terms, ofBestScore };
     // Lists that are fused come without texts.
-    const hits = await this.deep.run(hitsOfLength(depth, this.lengths.of(collection, false)), call, () =>
+    const hits = await this.deep.run(hitsOfLength(places, this.lengths.of(collection, false)), call, () =>
       this.sets.inOne(collection, call, (current) => this.hybrid.search(current, request, call)),
     );
     this.lengths.note(collection, false, hits.length, bytesOfHits(hits));
@@ -370,23 +368,9 @@ export class RankedLists {
     call: CallOptions,
   ): Promise<Hit[][]> {
     return this.deep.run(hitsOfLength(externalIds.length, this.lengths.of(collection, false)), call, () =>
-      this.sets.inOne(collection, call, (current) => {
-        const groups = groupByShard(externalIds, current.shards, (externalId) => externalId);
-        return this.scatter.read(
-          current,
-          groups.map((group) => group.shard),
-          call,
-          (id, i) => {
-            const { items } = groups[i];
-            return this.shards.read(
-              id,
-              'score',
-              { vector, externalIds: items, bytesMax: bytesMax(items.length) },
-              call,
-            );
-          },
-        );
-      }),
+      this.sets.inOne(collection, call, (current) =>
+        scoredItems({ shards: this.shards, scatter: this.scatter }, current, { vector, externalIds, bytesMax }, call),
+      ),
     );
   }
 
@@ -426,11 +410,9 @@ export function depthOf(source: Source, { k, offset, groups, diversity, cursor }
   return offset + k + leftOut + (cursor === undefined ? 0 : 1);
 }
 
-/** The items that are most likely found, and are left out: what hits are to be like. */
+/** The items that are most likely found, and are left out: what hits are to be like. Fused lists lack them already. */
 export function leftOutOf(source: Source): Set<string> {
-  if (source.type === 'like') return new Set([source.externalId]);
-  if (source.type !== 'examples') return new Set();
-  return new Set([...source.positives, ...source.negatives].flatMap(({ externalId }) => externalId ?? []));
+  return source.type === 'fused' ? new Set() : exampleItems(source);
 }
 
 /** Places of a fused list that are looked at, one step after the other until there is enough. */
@@ -445,14 +427,9 @@ export function placesOfList(source: Source): readonly number[] | null {
   return source.type === 'fused' ? FUSED_PLACES : null;
 }
 
-/**
- * The hits that score `minScore` or more; all if it is undefined. Hits come best first, so filtering a page gives the
- * same as filtering the whole list before it is cut into pages.
- */
+/** The hits that score enough for the page. */
 export function atLeast<H extends { score: number }>(hits: H[], { minScore }: Pick<Page, 'minScore'>): H[] {
-  if (minScore === undefined) return hits;
-  const end = hits.findIndex((hit) => !(hit.score >= minScore));
-  return end < 0 ? hits : hits.slice(0, end);
+  return scoringAtLeast(hits, minScore);
 }
 
 /** A search of which lists are read from their beginning, as deep as it takes. */
@@ -479,12 +456,7 @@ export async function firstHits(
   return { hits: enough, isEnd: enough.length < hits.length || hits.length < places, totalCount };
 }
 
-/** As hitBytesMax, of two lists that are fused. */
-function fusedBytesMax(depth: number, shards: number, contentBytes: number, texts: boolean, hold: AnswerHold): number {
-  return 2 * hitBytesMax(depth, shards, contentBytes, texts, hold);
-}
-
-/** The same of `count` items, wherever they are. */
+/** As hitBytesMax, of `count` items, wherever they are. */
 function listedBytesMax(count: number, shards: number, contentBytes: number, texts: boolean, hold: AnswerHold): number {
   return Math.min(
     count * (hold.itemBytesMax(texts) + HIT_BYTES),

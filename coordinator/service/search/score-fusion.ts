@@ -1,30 +1,42 @@
 import { compareHits, type Hit } from '../../../shared/contract/shard/shard-read';
-import type { Fusing } from '../search-request';
-import type { ScoredHit } from '../service';
+import type { Fusing, LegName } from '../search-request';
+import type { LegPlace, ScoredHit } from '../service';
 import { mergeHits } from './merge';
 
 /** Hits that are looked at, and items that are sorted, before others may be served. */
 const HITS_PER_STEP = 1_024;
+/** Weights below this may give neighbours in a list equal scores: they are hardly more than denormal numbers. */
+const WEIGHT_MIN = 1e-290;
 
-/** A list in the order of answers, without repetitions, and its weight. */
+/** A list in the order of answers, without repetitions. */
 export interface WeighedList {
   hits: readonly Hit[];
+  /** 0: it counts as empty. */
   weight: number;
-}
-
-/** An item that was taken. Of each list: its index there (−1: not in the part that was looked at), and what it adds. */
-interface TakenItem {
-  externalId: string;
-  score: number;
-  at: number[];
-  parts: number[];
+  /** As answers call it. */
+  name?: LegName | undefined;
 }
 
 /** What a list adds to the score of its hit at an index. */
 type PartOf = (index: number) => number;
 
+/** How far lists are looked at, what each adds then, and what sums are divided by. */
+interface Depth {
+  ends: readonly number[];
+  parts: readonly PartOf[];
+  best: number;
+}
+
+/** An item by its number, and the depth that it has its score at. */
+interface TakenItem {
+  item: number;
+  externalId: string;
+  score: number;
+  by: Depth;
+}
+
 /**
- * Fusion of two lists by any kind: an item's score is the sum of what each list adds for it; a list that lacks it adds
+ * Fusion of lists by any kind: an item's score is the sum of what each list adds for it; a list that lacks it adds
  * nothing. What a list adds is `weight` times
  *
  * - rrf: 1 / (constant + rank), ranks from 1;
@@ -37,96 +49,161 @@ type PartOf = (index: number) => number;
  */
 export class ScoreFusion {
   private readonly lists: readonly WeighedList[];
+  /** Whether hits that no other list has come in the order of answers as they are. */
+  private readonly isInOrder: readonly boolean[];
   /** By list and index: the number of the item. */
-  private readonly items: Uint32Array[] = [];
-  private readonly externalIds: string[] = [];
+  private readonly items: readonly Uint32Array[];
+  /** By list and number: the index of the item; −1: not in it. */
+  private places: readonly Int32Array[] = [];
+  private externalIds: readonly string[] = [];
   private isTaken = new Uint8Array(0);
 
   constructor(
-    lists: { vector: WeighedList; keyword: WeighedList },
+    lists: readonly WeighedList[],
     private readonly fusing: Fusing,
   ) {
-    this.lists = [lists.vector, lists.keyword];
+    this.lists = lists.map((list) => (list.weight > 0 ? list : { ...list, hits: [] }));
+    this.isInOrder = lists.map(({ weight }) => fusing.kind === 'rrf' && weight >= WEIGHT_MIN);
+    this.items = this.lists.map(({ hits }) => new Uint32Array(hits.length));
   }
 
   /** One list alone keeps its ranks at any depth, but not its least score. */
   get changesWithDepth(): boolean {
-    return this.fusing.kind !== 'rrf' || this.lists.every(({ hits }) => hits.length > 0);
+    return this.fusing.kind !== 'rrf' || !this.isOneAlone;
   }
 
-  /** Finds the items of all lists. */
+  /** Finds the items that are in several lists. */
   *meet(): Generator<undefined, void> {
-    const numbers = new Map<string, number>();
-    for (const { hits } of this.lists) {
-      const items = new Uint32Array(hits.length);
+    const externalIds: string[] = [];
+    const numbers = this.isOneAlone ? null : new Map<string, number>();
+    for (const [list, { hits }] of this.lists.entries()) {
+      const items = this.items[list];
       for (let i = 0; i < hits.length; i++) {
         const { externalId } = hits[i];
-        let number = numbers.get(externalId);
+        let number = numbers?.get(externalId);
         if (number === undefined) {
-          number = this.externalIds.push(externalId) - 1;
-          numbers.set(externalId, number);
+          number = externalIds.push(externalId) - 1;
+          numbers?.set(externalId, number);
         }
         items[i] = number;
         if (isStep(i)) yield;
       }
-      this.items.push(items);
     }
-    this.isTaken = new Uint8Array(this.externalIds.length);
+    this.externalIds = externalIds;
+    this.isTaken = new Uint8Array(externalIds.length);
+    this.places = this.items.map((items) => {
+      const places = new Int32Array(externalIds.length).fill(-1);
+      for (let i = 0; i < items.length; i++) places[items[i]] = i;
+      return places;
+    });
   }
 
   /**
    * Takes the best `count` items, in the order of answers, that are within the first `depth` hits of the lists and were
-   * not taken.
+   * not taken. Items of one list alone come in its order by ranks, so then only those of several are sorted.
    */
   *take(depth: number, count: number): Generator<undefined, TakenItem[]> {
-    const parts = this.lists.map((list) => partOf(this.fusing, list, depth));
-    const best = this.fusing.isUnit ? this.lists.reduce((sum, list) => sum + bestPart(this.fusing, list, depth), 0) : 1;
-    const all = this.externalIds.length;
-    const scores = new Float64Array(all);
-    const places = this.lists.map(() => new Int32Array(all).fill(-1));
-    for (const [list, { hits }] of this.lists.entries()) {
-      const end = Math.min(depth, hits.length);
-      for (let i = 0; i < end; i++) {
-        const item = this.items[list][i];
-        places[list][item] = i;
-        scores[item] += parts[list](i);
+    const by = this.at(depth);
+    const runs: TakenItem[][] = [[]];
+    const alone: number[][] = [];
+    for (const [list, items] of this.items.entries()) {
+      const own: number[] = [];
+      alone.push(own);
+      for (let i = 0; i < by.ends[list]; i++) {
+        const item = items[i];
+        const others = this.isTaken[item] === 1 ? LOOKED_AT : this.othersWith(item, list, by);
+        if (others === 0 && this.isInOrder[list]) own.push(item);
+        else if (others !== LOOKED_AT && runs.at(-1)!.push(this.taken(item, by)) === HITS_PER_STEP) {
+          runs.at(-1)!.sort(compareHits);
+          runs.push([]);
+        }
         if (isStep(i)) yield;
       }
     }
-    const runs: { externalId: string; score: number; item: number }[][] = [];
-    let run: (typeof runs)[number] = [];
-    for (let item = 0; item < all; item++) {
-      if (this.isTaken[item] === 1 || places.every((of) => of[item] < 0)) continue;
-      run.push({ externalId: this.externalIds[item], score: finite(scores[item] / best), item });
-      if (run.length < HITS_PER_STEP) continue;
-      runs.push(run.sort(compareHits));
-      run = [];
-      yield;
+    runs.at(-1)!.sort(compareHits);
+    const heads = [
+      headsOf(mergeHits(runs, 0, count), (taken) => taken),
+      ...alone.filter((own) => own.length > 0).map((own) => headsOf(own, (item) => this.taken(item, by))),
+    ];
+    const next = heads.map((head) => head());
+    const chosen: TakenItem[] = [];
+    while (chosen.length < count) {
+      let best = -1;
+      for (let i = 0; i < next.length; i++) {
+        const head = next[i];
+        if (head !== null && (best < 0 || compareHits(head, next[best]!) < 0)) best = i;
+      }
+      if (best < 0) break;
+      const taken = next[best]!;
+      this.isTaken[taken.item] = 1;
+      chosen.push(taken);
+      next[best] = heads[best]();
+      if (isStep(chosen.length)) yield;
     }
-    runs.push(run.sort(compareHits));
-    return mergeHits(runs, 0, count).map(({ item, externalId, score }) => {
-      this.isTaken[item] = 1;
-      const at = places.map((of) => of[item]);
-      return { externalId, score, at, parts: at.map((place, list) => (place < 0 ? 0 : parts[list](place) / best)) };
+    return chosen;
+  }
+
+  hitOf(taken: TakenItem, explain: boolean): ScoredHit {
+    const { externalId, score } = taken;
+    const { metadata } = this.firstOf(taken);
+    return explain
+      ? { externalId, score, metadata, explanation: this.placesOf(taken) }
+      : { externalId, score, metadata };
+  }
+
+  private placesOf({ item, by: { ends, parts, best } }: TakenItem): LegPlace[] {
+    return this.lists.map(({ name, hits }, list): LegPlace => {
+      const at = this.places[list][item];
+      if (at < 0 || at >= ends[list]) return { name, rank: null, score: null, part: 0 };
+      return { name, rank: at + 1, score: hits[at].score, part: parts[list](at) / best };
     });
   }
 
-  hitOf({ externalId, score, at, parts }: TakenItem, explain: boolean): ScoredHit {
-    const [vector, keyword] = this.lists.map(({ hits }, list) => (at[list] < 0 ? null : hits[at[list]]));
-    const hit: ScoredHit = { externalId, score, metadata: (vector ?? keyword!).metadata };
-    if (!explain) return hit;
+  private firstOf({ item, by: { ends } }: TakenItem): Hit {
+    const list = this.places.findIndex((places, i) => places[item] >= 0 && places[item] < ends[i]);
+    return this.lists[list].hits[this.places[list][item]];
+  }
+
+  private get isOneAlone(): boolean {
+    return this.lists.filter(({ hits }) => hits.length > 0).length < 2;
+  }
+
+  private at(depth: number): Depth {
+    const { lists, fusing } = this;
     return {
-      ...hit,
-      explanation: {
-        vectorRank: vector === null ? null : at[0] + 1,
-        vectorScore: vector?.score ?? null,
-        keywordRank: keyword === null ? null : at[1] + 1,
-        keywordScore: keyword?.score ?? null,
-        vectorPart: parts[0],
-        keywordPart: parts[1],
-      },
+      ends: lists.map(({ hits }) => Math.min(depth, hits.length)),
+      parts: lists.map((list) => partOf(fusing, list, depth)),
+      best: fusing.isUnit ? lists.reduce((sum, list) => sum + bestPart(fusing, list, depth), 0) : 1,
     };
   }
+
+  /** How many other lists have the item; {@link LOOKED_AT}: one of them was looked at before. */
+  private othersWith(item: number, list: number, { ends }: Depth): number {
+    let others = 0;
+    for (let other = 0; other < ends.length; other++) {
+      const at = this.places[other][item];
+      if (other === list || at < 0 || at >= ends[other]) continue;
+      if (other < list) return LOOKED_AT;
+      others += 1;
+    }
+    return others;
+  }
+
+  private taken(item: number, by: Depth): TakenItem {
+    let sum = 0;
+    for (let list = 0; list < this.places.length; list++) {
+      const at = this.places[list][item];
+      if (at >= 0 && at < by.ends[list]) sum += by.parts[list](at);
+    }
+    return { item, externalId: this.externalIds[item], score: finite(sum / by.best), by };
+  }
+}
+
+const LOOKED_AT = -1;
+
+function headsOf<Item>(items: readonly Item[], takenOf: (item: Item) => TakenItem): () => TakenItem | null {
+  let at = 0;
+  return () => (at < items.length ? takenOf(items[at++]) : null);
 }
 
 function partOf(fusing: Fusing, { hits, weight }: WeighedList, depth: number): PartOf {

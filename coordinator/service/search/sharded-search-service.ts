@@ -2,11 +2,10 @@ import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Filter } from '../../../shared/contract/filter/filter';
 import type { SearchesAtOnce } from '../../../shared/contract/shard/inline-search';
 import type { CallOptions, ShardClient } from '../../../shared/contract/shard/shard-client';
-import type { StoredItem } from '../../../shared/contract/shard/shard-read';
 import type { Clock } from '../../../shared/base/time/clock';
 import { scoreOf } from '../../../shared/contract/vector/metric';
 import type { CollectionCatalog } from '../collections/collection-catalog';
-import type { CollectionEmbedder, TextVectors } from '../collections/collection-embedder';
+import type { CollectionEmbedder } from '../collections/collection-embedder';
 import type { CollectionRecord } from '../collections/collection-record';
 import type { OfTexts } from '../../models/cut-text';
 import type { RerankProvider } from '../../models/rerank/reranker';
@@ -14,9 +13,8 @@ import { type AnswerHold, NO_HOLD } from '../answer-hold';
 import type { DeepReads } from '../routing/deep-reads';
 import { matchCount } from '../routing/match-count';
 import type { ScatterGather } from '../routing/scatter-gather';
-import { shardOf } from '../routing/shard-router';
 import { ShardSets } from '../routing/shard-sets';
-import type { Page, Query, SearchRequest, Source, VectorSource } from '../search-request';
+import type { Page, SearchRequest, Source } from '../search-request';
 import type { FieldFactsRequest } from '../../../shared/contract/shard/field-facts';
 import type {
   AnalysisInput,
@@ -28,12 +26,9 @@ import type {
   SearchTiming,
   TextAnalysis,
 } from '../service';
-import { checkDimension } from '../vectors/dimension-check';
 import { OrderedItems } from '../vectors/ordered-items';
-import { vectorNotFound } from '../vectors/vector-not-found';
 import { ChainedLists } from './chained-lists';
 import { ChunkReader } from './chunk-reader';
-import { averageOf, type ExampleVectors } from './example-vectors';
 import { expandedHits } from './expanded-hits';
 import { FieldLookup } from './field-lookup';
 import { hitsInOrder } from './hit-order';
@@ -54,14 +49,7 @@ import { NO_SEARCH_OBSERVER, type SearchObserver, type SearchPhase } from './sea
 import { filterIn } from '../synonyms/filter-in';
 import { textAnalysis } from './text-analysis';
 import { type SoughtInFields, soughtTerms } from './sought-terms';
-
-const NOTHING_EMBEDDED: TextVectors = { vectors: [], cut: [] };
-
-/** When a search began, and when its vector was made of a text; null: it was given. */
-interface Times {
-  startMs: number;
-  embeddedMs: number | null;
-}
+import { givenVector, type SoughtVectors, type Times, VectorFinder } from './sought-vectors';
 
 /**
  * The searches, in steps: the vector that is looked for (given, of a text, of an item), the ranked list
@@ -74,6 +62,7 @@ export class ShardedSearchService implements SearchService {
   private readonly shards: Pick<ShardClient, 'read'> & SearchesAtOnce;
   private readonly scatter: ScatterGather;
   private readonly sets: ShardSets<CollectionRecord>;
+  private readonly vectors: VectorFinder;
   private readonly lists: RankedLists;
   private readonly groups: GroupedLists;
   private readonly diverse: DiverseLists;
@@ -106,6 +95,7 @@ export class ShardedSearchService implements SearchService {
     this.observer = options.observer ?? NO_SEARCH_OBSERVER;
     this.clock = options.clock;
     const recordStep: RecordStep = (call, phase, startMs, endMs) => this.recordStep(call, phase, startMs, endMs);
+    this.vectors = new VectorFinder({ ...options, sets: this.sets, ordered: this.ordered, recordStep });
     this.lists = new RankedLists({ ...options, sets: this.sets, recordStep });
     const { lists, ordered } = this;
     this.groups = new GroupedLists({ lists, ordered });
@@ -136,9 +126,9 @@ export class ShardedSearchService implements SearchService {
     )
       return this.searchLater(name, given, hold, call, startMs);
     const request = requestIn(collection, given);
-    const vector = givenVector(collection, request.query);
+    const vector = givenVector(collection, request.query.source);
     this.recordStep(call, 'route', startMs);
-    return this.listed(collection, request, vector, { hold }, call, { startMs, embeddedMs: null });
+    return this.listed(collection, request, { vector }, { hold }, call, { startMs, embeddedMs: null });
   }
 
   async searchAll(
@@ -153,30 +143,23 @@ export class ShardedSearchService implements SearchService {
     const requests = given.map(readFor);
     const firsts = requests.map(firstSearchOf);
     const chains = given.map((request) => this.chainOf(collection, request));
-    const { vectors, examples, times, cut } = await this.vectorsOf(
-      collection,
-      requests,
-      chains,
-      call,
-      startMs,
-      (i) => `the vector of query ${i}`,
-      (i) => `queries[${i}].`,
-    );
+    const names = { vector: (i: number) => `the vector of query ${i}`, at: (i: number) => `queries[${i}].` };
+    const { sought, times, cut } = await this.vectors.of(collection, requests, call, startMs, { names, chains });
     const places = firsts.reduce((sum, { query, page }) => sum + depthOf(query.source, page), 0);
     const contentBytes = contentBytesOf(requests.length * collection.shards, places);
     await hold.reserve(
       firsts.reduce((sum, request) => sum + this.lists.bytesMax(collection, request, contentBytes, hold), 0) +
         requests.reduce((sum, request) => sum + rerankBytesMax(request, hold), 0),
     );
-    const sought = given.map((request) => soughtTerms(collection, request));
+    const words = given.map((request) => soughtTerms(collection, request));
     const [ranked, totals] = await Promise.all([
       Promise.all(
         requests.map(async (request, i) =>
           this.ranked(
             collection,
             request,
-            vectors[i],
-            { contentBytes, terms: sought[i]?.noted, examples: examples.get(i), chain: chains[i] },
+            sought[i],
+            { contentBytes, terms: words[i]?.noted, chain: chains[i] },
             queryCall(call, i),
           ),
         ),
@@ -194,7 +177,13 @@ export class ShardedSearchService implements SearchService {
     const results: FoundList[] = [];
     for (const [i, one] of found.entries())
       results.push({
-        ...(await this.completed(one, given[i], parts, { sought: sought[i], vector: vectors[i] }, `queries[${i}].`)),
+        ...(await this.completed(
+          one,
+          given[i],
+          parts,
+          { sought: words[i], vector: sought[i].vector },
+          `queries[${i}].`,
+        )),
         ...listFactsOf(ranked[i]),
         ...(totals[i] !== undefined && { totalMatches: totals[i] }),
       });
@@ -205,8 +194,8 @@ export class ShardedSearchService implements SearchService {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const [first, second] = await Promise.all([
-      this.fetchOne(collection, id1, call),
-      this.fetchOne(collection, id2, call),
+      this.vectors.stored(collection, id1, call),
+      this.vectors.stored(collection, id2, call),
     ]);
     return scoreOf('cosine', first.vector, second.vector);
   }
@@ -245,9 +234,9 @@ export class ShardedSearchService implements SearchService {
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const request = requestIn(collection, given);
     const chain = this.chainOf(collection, request);
-    const { vectors, examples, times, cut } = await this.vectorsOf(collection, [request], [chain], call, startMs);
+    const { sought, times, cut } = await this.vectors.of(collection, [request], call, startMs, { chains: [chain] });
     const [answer, totalMatches] = await Promise.all([
-      this.listed(collection, request, vectors[0], { hold, examples: examples.get(0), chain }, call, times),
+      this.listed(collection, request, sought[0], { hold, chain }, call, times),
       this.matchesOf(collection, request, call),
     ]);
     return { ...answer, ...(totalMatches !== undefined && { totalMatches }), ...(cut.length > 0 && { cut }) };
@@ -262,14 +251,14 @@ export class ShardedSearchService implements SearchService {
   private listed(
     collection: CollectionRecord,
     given: SearchRequest,
-    vector: Float32Array | null,
-    { hold, examples, chain }: { hold: AnswerHold } & Pick<RankOptions, 'examples' | 'chain'>,
+    found: SoughtVectors,
+    { hold, chain }: { hold: AnswerHold } & Pick<RankOptions, 'chain'>,
     call: CallOptions,
     times: Times,
   ): SearchAnswer | Promise<SearchAnswer> {
     const request = readFor(given);
     const sought = soughtTerms(collection, given);
-    const ranked = this.ranked(collection, request, vector, { hold, terms: sought?.noted, examples, chain }, call);
+    const ranked = this.ranked(collection, request, found, { hold, terms: sought?.noted, chain }, call);
     const answered = (list: Ranked): SearchAnswer | Promise<SearchAnswer> => {
       const { hits, utf8Hits, totalCount } = list;
       const timing = this.timingFrom(times);
@@ -278,7 +267,7 @@ export class ShardedSearchService implements SearchService {
         const answer = { ...this.found(request, list, parts), ...listFactsOf(list), totalCount, timing };
         const { order, expand, highlight } = request.output;
         const isWhole = order === undefined && expand === undefined && highlight === undefined;
-        return isWhole ? answer : this.completed(answer, given, parts, { sought, vector });
+        return isWhole ? answer : this.completed(answer, given, parts, { sought, vector: found.vector });
       }
       // It is counted when it is sent.
       hold.keep(0);
@@ -291,10 +280,11 @@ export class ShardedSearchService implements SearchService {
   private ranked(
     collection: CollectionRecord,
     request: SearchRequest,
-    vector: Float32Array | null,
-    options: RankOptions,
+    { vector, examples, legs }: SoughtVectors,
+    given: Omit<RankOptions, 'examples' | 'legs'>,
     call: CallOptions,
   ): Ranked | Promise<Ranked> {
+    const options: RankOptions = { ...given, examples, legs };
     const { groups: grouping, diversity } = request.page;
     const reranking = request.rerank;
     const { chain } = options;
@@ -359,113 +349,6 @@ export class ShardedSearchService implements SearchService {
     return { ordered: this.ordered, begin: () => this.scatter.begin(), collection, hold, kept: 0, highlighting };
   }
 
-  /**
-   * The vectors that requests look for; null: none is needed. All texts are embedded in one call; `cut` names requests
-   * by their places. `what` and `where`: the vector of a request and what stands in it, in messages.
-   */
-  private async vectorsOf(
-    collection: CollectionRecord,
-    requests: readonly SearchRequest[],
-    chains: readonly (SearchChain | undefined)[],
-    call: CallOptions,
-    startMs: number,
-    what: (index: number) => string = () => 'the vector',
-    where: (index: number) => string = () => '',
-  ): Promise<{
-    vectors: (Float32Array | null)[];
-    /** Those of requests by examples, by their places. */
-    examples: Map<number, ExampleVectors>;
-    times: Times;
-    cut: NonNullable<OfTexts['cut']>;
-  }> {
-    const vectors = requests.map(({ query }, i) => chains[i]?.fixed?.vector ?? givenVector(collection, query, what(i)));
-    for (const [i, { query }] of requests.entries()) checkExamples(collection, query, where(i));
-    this.recordStep(call, 'route', startMs);
-    const embedded = requests.flatMap(({ query }, i) =>
-      (vectors[i] === null ? textsOf(query) : []).map((text) => ({ of: i, text })),
-    );
-    const { vectors: made, cut } =
-      embedded.length === 0
-        ? NOTHING_EMBEDDED
-        : await this.embed(
-            collection,
-            embedded.map(({ text }) => text),
-            call,
-          );
-    const times = { startMs, embeddedMs: embedded.length === 0 ? null : this.clock.monotonicMs() };
-    const madeOf = (i: number): Float32Array[] => made.filter((_, place) => embedded[place].of === i);
-    for (const { of } of embedded) if (requests[of].query.source.type !== 'examples') [vectors[of]] = madeOf(of);
-    const examples = new Map<number, ExampleVectors>();
-    await Promise.all(
-      requests.map(async ({ query: { source } }, i) => {
-        // A chain goes on with the vector that it began with.
-        if (vectors[i] !== null) return;
-        if (source.type === 'like') vectors[i] = (await this.fetchOne(collection, source.externalId, call)).vector;
-        if (source.type !== 'examples') return;
-        const found = await this.exampleVectors(collection, source, madeOf(i), call);
-        examples.set(i, found);
-        vectors[i] = averageOf(collection.metric, found);
-      }),
-    );
-    return { vectors, examples, times, cut: cut.map((one) => ({ ...one, index: embedded[one.index].of })) };
-  }
-
-  /** `made`: of the texts among them, in their order. Errors: not_found. */
-  private async exampleVectors(
-    collection: CollectionRecord,
-    { positives, negatives }: Source & { type: 'examples' },
-    made: readonly Float32Array[],
-    call: CallOptions,
-  ): Promise<ExampleVectors> {
-    const all = [...positives, ...negatives];
-    const ids = [...new Set(all.flatMap(({ externalId }) => externalId ?? []))];
-    const stored = await this.storedVectors(collection, ids, call);
-    let texts = 0;
-    const vectors = all.map(({ externalId, vector }) =>
-      externalId === undefined ? (vector ?? made[texts++]) : stored.get(externalId)!,
-    );
-    return { positives: vectors.slice(0, positives.length), negatives: vectors.slice(positives.length) };
-  }
-
-  private async fetchOne(
-    collection: CollectionRecord,
-    externalId: string,
-    call: CallOptions,
-  ): Promise<StoredItem & { vector: Float32Array }> {
-    const [[item]] = await this.sets.inOne(collection, call, (current) => {
-      const shard = shardOf(externalId, current.shards);
-      return this.scatter.read(current, [shard], call, (id) =>
-        this.shards.read(id, 'fetch', { externalIds: [externalId], vectors: true, texts: false }, call),
-      );
-    });
-    if (item === null) throw vectorNotFound(collection.name, externalId);
-    return item as StoredItem & { vector: Float32Array };
-  }
-
-  /** By id; of metadata, no more than some are there at once. Errors: not_found, of the first that is not there. */
-  private async storedVectors(
-    collection: CollectionRecord,
-    externalIds: readonly string[],
-    call: CallOptions,
-  ): Promise<Map<string, Float32Array>> {
-    const vectors = new Map<string, Float32Array>();
-    const wanted = { vectors: true, texts: false };
-    for await (const items of this.ordered.read(collection, externalIds, wanted, { begin: () => call, hold: NO_HOLD }))
-      for (const item of items) {
-        const externalId = externalIds[vectors.size];
-        if (item === null) throw vectorNotFound(collection.name, externalId);
-        vectors.set(externalId, item.vector!);
-      }
-    return vectors;
-  }
-
-  private async embed(collection: CollectionRecord, texts: string[], call: CallOptions): Promise<TextVectors> {
-    const startMs = this.clock.monotonicMs();
-    const made = await this.embedder.embedQueries(collection, texts);
-    this.recordStep(call, 'embed', startMs);
-    return made;
-  }
-
   private recordStep(
     { profile }: CallOptions,
     phase: SearchPhase,
@@ -490,49 +373,15 @@ export class ShardedSearchService implements SearchService {
 function requestIn(collection: CollectionRecord, request: SearchRequest): SearchRequest {
   const { filter: given } = request.query;
   const filter = filterIn(collection, given);
-  return filter === given ? request : { ...request, query: { ...request.query, filter } };
+  const source = sourceIn(collection, request.query.source);
+  const isSame = filter === given && source === request.query.source;
+  return isSame ? request : { ...request, query: { ...request.query, filter, source } };
 }
 
-/** What the vector of a query is given or made by; null: it is that of an item, or none. */
-function vectorSourceOf({ source }: Query): VectorSource | null {
-  switch (source.type) {
-    case 'nearest':
-    case 'listed':
-      return source.to;
-    case 'fused':
-      return source.vector === undefined ? { text: source.text } : { vector: source.vector };
-    case 'like':
-    case 'examples':
-      return null;
-  }
-}
-
-/** The vector that a query gives, checked; null: it gives none. */
-function givenVector(collection: CollectionRecord, query: Query, what = 'the vector'): Float32Array | null {
-  const vector = vectorSourceOf(query)?.vector;
-  if (vector === undefined) return null;
-  checkDimension(collection, vector, what);
-  return vector;
-}
-
-/** Errors: dimension_mismatch. */
-function checkExamples(collection: CollectionRecord, { source }: Query, where: string): void {
-  if (source.type !== 'examples') return;
-  for (const name of ['positives', 'negatives'] as const)
-    for (const [i, { vector }] of source[name].entries())
-      if (vector !== undefined) checkDimension(collection, vector, `the vector of ${where}${name}[${i}]`);
-}
-
-/** The texts that have to be embedded where no vector is given. A list of weight 0 needs none. */
-function textsOf(query: Query): string[] {
-  const { source } = query;
-  if (source.type === 'examples')
-    return [...source.positives, ...source.negatives].flatMap(({ vector, text }) =>
-      vector === undefined && text !== undefined ? [text] : [],
-    );
-  if (source.type === 'fused' && source.alpha === 0) return [];
-  const text = vectorSourceOf(query)?.text;
-  return text === undefined ? [] : [text];
+/** The same of the filters of legs. */
+function sourceIn(collection: CollectionRecord, source: Source): Source {
+  if (source.type !== 'fused' || source.legs.every(({ filter }) => filter === null)) return source;
+  return { ...source, legs: source.legs.map((leg) => ({ ...leg, filter: filterIn(collection, leg.filter) })) };
 }
 
 /** The call of one query of a bulk. */

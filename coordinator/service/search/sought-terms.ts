@@ -3,7 +3,7 @@ import { type Phrase, phraseOf } from '../../../shared/base/text/phrase';
 import { bareTerm, markIn } from '../../../shared/base/text/term-mark';
 import type { Filter } from '../../../shared/contract/filter/filter';
 import type { KeywordQuery } from '../keyword-query';
-import { queryTextOf, type SearchRequest } from '../search-request';
+import { queryTextOf, type SearchRequest, textLegOf } from '../search-request';
 import { analyserOf } from '../synonyms/own-stop-words';
 import { type QueryAnalyser, queryAnalysersOf } from '../synonyms/query-analysers';
 import type { CollectionWords } from '../synonyms/synonyms';
@@ -23,7 +23,8 @@ export function soughtTerms(collection: CollectionWords, { query, output }: Sear
   if (output.highlight === undefined) return undefined;
   const { source } = query;
   const text = queryTextOf(source) ?? '';
-  const keywords = (source.type === 'fused' ? source.keywords : undefined) ?? bagIn(collection, text);
+  const leg = source.type === 'fused' ? textLegOf(source.legs)?.of : undefined;
+  const keywords = (leg?.type === 'keywords' ? leg.keywords : undefined) ?? bagIn(collection, text);
   const analysers = queryAnalysersOf(collection);
   const analyser = analyserOf(collection);
   if (keywords === undefined) return inAll({ analyser, terms: new Set(queryTerms(analyser, text)), phrases: [] });

@@ -1,8 +1,16 @@
-import type { Filter } from '../../../shared/contract/filter/filter';
+import { bothFilters, type Filter } from '../../../shared/contract/filter/filter';
 import { effortOf, type SearchEffort } from '../../../shared/contract/shard/shard-read';
-import type { Fusing, Page, SearchRequest, Source } from '../search-request';
+import {
+  exampleItems,
+  type Fusing,
+  isMade,
+  type LegName,
+  type Page,
+  type SearchRequest,
+  type Source,
+} from '../search-request';
 import type { FoundList, SearchService } from '../service';
-import { fusionDepth } from './fusion';
+import { listDepth } from './fusion';
 
 /** A condition of a request, and how the request has it. */
 export interface AskedCondition {
@@ -16,6 +24,8 @@ export interface WhyRequest {
   search: SearchRequest;
   /** What its filter is made of. */
   conditions: readonly AskedCondition[];
+  /** The same of each leg. */
+  legConditions?: readonly (readonly AskedCondition[])[] | undefined;
   /** The greatest k, and the greatest effort, that a search may ask for. */
   kMax: number;
   effortMax: number;
@@ -26,11 +36,15 @@ export type LostAt = 'item' | 'filter' | (typeof STAGES)[number] | 'approximatio
 
 /** The item in one list of a search. */
 export interface LegReport {
-  leg: 'vector' | 'keyword';
+  leg: LegName;
+  /** Of a leg that is told by its place. */
+  index?: number | undefined;
+  /** By condition of its own filter, whether the item passes; undefined: it has none. */
+  conditions?: WhyReport['conditions'] | undefined;
   score: number | null;
   /** Its place of all that pass the filter, from 1; null: not among the first `kMax`, or it has no word of the text. */
   exactRank: number | null;
-  /** Its place in the list that the search made; null: that does not have it. */
+  /** Its place in the list that the search made; null: that lacks it, or it scores less than the leg's least. */
   rank: number | null;
   /** How many hits the search takes of the list. */
   depth: number;
@@ -74,12 +88,19 @@ export class WhyNot {
     const own: Filter = { type: 'ids', ids: [externalId] };
     const report: WhyReport = { lostAt: null, conditions: [], legs: [], place: null, effort: null };
     if ((await this.search.count(collection, own)) === 0) return { ...report, lostAt: 'item' };
-    for (const { shown, filter } of request.conditions) {
-      const both: Filter = { type: 'and', filters: [filter, own] };
-      report.conditions.push({ shown, passes: (await this.search.count(collection, both)) === 1 });
-    }
+    const passed = async (asked: readonly AskedCondition[]): Promise<WhyReport['conditions']> => {
+      const conditions: WhyReport['conditions'] = [];
+      for (const { shown, filter } of asked)
+        conditions.push({ shown, passes: (await this.search.count(collection, bothFilters(filter, own))) === 1 });
+      return conditions;
+    };
+    report.conditions = await passed(request.conditions);
     const asking = new Asking(this.search, collection, externalId);
-    for (const leg of legsOf(search)) report.legs.push(await this.legReport(asking, leg, request));
+    for (const leg of legsOf(search)) {
+      const asked = leg.index === undefined ? [] : (request.legConditions?.[leg.index] ?? []);
+      const conditions = asked.length === 0 ? undefined : await passed(asked);
+      report.legs.push({ ...(await this.legReport(asking, leg, request)), ...(conditions && { conditions }) });
+    }
     if (report.conditions.some(({ passes }) => !passes)) return { ...report, lostAt: 'filter' };
     const { offset } = search.page;
     const found = await asking.placeIn(search);
@@ -99,28 +120,30 @@ export class WhyNot {
     return { ...report, lostAt: report.place === null ? 'lists' : 'rank' };
   }
 
-  private async legReport(asking: Asking, leg: Leg, { search, kMax }: WhyRequest): Promise<LegReport> {
+  private async legReport(asking: Asking, leg: AskedLeg, { search, kMax }: WhyRequest): Promise<LegReport> {
     const { query } = search;
     const exact = leg.name === 'vector' ? { effort: { type: 'exact' } as const } : {};
     const output = { texts: false, fields: [] };
     const of = (k: number, more: object): SearchRequest => ({
-      query: { ...query, source: leg.source, ...more },
+      query: { ...query, source: leg.source, filter: bothFilters(query.filter, leg.filter), ...more },
       page: { k, offset: 0 },
       output,
     });
     const all = await asking.hitIn(of(kMax, exact));
     const made = await asking.hitIn(of(leg.depth, {}));
+    const isEnough = made !== null && (leg.leastScore === undefined || made.score >= leg.leastScore);
     return {
       leg: leg.name,
+      ...(leg.index !== undefined && { index: leg.index }),
       score: all?.score ?? made?.score ?? (await this.scoreIn(asking, leg, search)),
       exactRank: all?.place ?? null,
-      rank: made?.place ?? null,
+      rank: isEnough ? made.place : null,
       depth: leg.depth,
     };
   }
 
   /** Of an item that is not among the best, or does not pass the filter. */
-  private async scoreIn(asking: Asking, { name, source }: Leg, { query }: SearchRequest): Promise<number | null> {
+  private async scoreIn(asking: Asking, { name, source }: AskedLeg, { query }: SearchRequest): Promise<number | null> {
     if (name === 'vector' && source.type !== 'nearest') return null;
     const own: Filter = { type: 'ids', ids: [asking.externalId] };
     const found = await asking.hitIn({
@@ -142,10 +165,13 @@ export class WhyNot {
   }
 }
 
-interface Leg {
-  name: LegReport['leg'];
+/** A list that a search is made of, as a search of its own. */
+interface AskedLeg extends Pick<LegReport, 'index' | 'depth'> {
+  name: LegName;
   source: Source;
-  depth: number;
+  /** Of the leg, and without what is in no list. */
+  filter: Filter | null;
+  leastScore: number | undefined;
 }
 
 function withPage(change: (page: Page) => Page): (search: SearchRequest) => SearchRequest {
@@ -157,21 +183,35 @@ function isSame(a: SearchRequest, b: SearchRequest): boolean {
   return JSON.stringify([a.page, a.rerank]) === JSON.stringify([b.page, b.rerank]);
 }
 
-/** The lists that a search is made of, each as a search of its own. */
-function legsOf({ query: { source }, page: { k, offset } }: SearchRequest): Leg[] {
+/** The lists that a search is made of. */
+function legsOf({ query: { source }, page: { k, offset } }: SearchRequest): AskedLeg[] {
   const last = k + offset;
-  if (source.type !== 'fused') return [{ name: 'vector', source, depth: last }];
-  const { text, vector, alpha, fusing } = source;
-  const isOne = (alpha === 0 || alpha === 1) && (fusing === undefined || fusing.kind === 'rrf');
-  const depth = isOne ? last : fusionDepth(last);
-  const nearest: Leg = {
-    name: 'vector',
-    source: { type: 'nearest', to: vector === undefined ? { text } : { vector, text } },
-    depth,
-  };
-  // Its own scores, whatever the fusion.
-  const words: Leg = { name: 'keyword', source: { ...source, alpha: 0, fusing: LINEAR }, depth };
-  return [...(alpha > 0 ? [nearest] : []), ...(alpha < 1 ? [words] : [])];
+  const whole = { filter: null, leastScore: undefined };
+  if (source.type !== 'fused') return [{ name: 'vector', source, depth: last, ...whole }];
+  const { legs, fusing } = source;
+  const depth = listDepth(legs, fusing, last);
+  const ids = [...exampleItems(source)];
+  const others: Filter | null = ids.length === 0 ? null : { type: 'not', filter: { type: 'ids', ids } };
+  return legs.flatMap((leg, index): AskedLeg[] => {
+    if (!isMade(leg)) return [];
+    const { name, of, leastScore } = leg;
+    const place = name === undefined ? { index } : {};
+    const filter = bothFilters(leg.filter, others);
+    if (of.type !== 'keywords') return [{ name: 'vector', ...place, source: of, depth, filter, leastScore }];
+    // Its own scores, whatever the fusion.
+    const alone: Source = { type: 'fused', legs: [{ of, weight: 1, filter: null }], fusing: LINEAR };
+    return [{ name: 'keyword', ...place, source: alone, depth, filter, leastScore }];
+  });
+}
+
+/** Whether no leg would have the item however deep it were read: by its filter, or its least score. */
+export function isInNoLeg({ query: { source } }: SearchRequest, legs: readonly LegReport[]): boolean {
+  const all = source.type === 'fused' ? source.legs : [];
+  return legs.every(({ index, conditions = [], score }) => {
+    const least = index === undefined ? undefined : all[index].leastScore;
+    const isTooLow = least !== undefined && score !== null && !(score >= least);
+    return isTooLow || conditions.some(({ passes }) => !passes);
+  });
 }
 
 /** Looks for the item in answers. */

@@ -1,5 +1,6 @@
 import { dataOf, errorOf } from '../../support/targets/api-client';
 import type { SuiteContext } from '../api-suite';
+import { legsSuite } from './legs';
 
 const ITEMS = [
   {
@@ -20,6 +21,12 @@ const ITEMS = [
 const idsOf = (results: { external_id: string }[]): string[] => results.map(({ external_id }) => external_id);
 
 export function searchSuite(context: SuiteContext): void {
+  legsSuite(
+    context,
+    (of, body) => context.api.post(`/v1/collections/${of}/hybrid_search`, body),
+    (least) => ({ min_score: least }),
+  );
+
   let name: string;
   const post = (endpoint: string, body?: unknown) => context.api.post(`/v1/collections/${name}/${endpoint}`, body);
 

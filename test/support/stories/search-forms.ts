@@ -1,11 +1,13 @@
-import type {
-  Diversity,
-  Fusing,
-  Grouping,
-  PageCursor,
-  Query,
-  SearchRequest,
-  VectorSource,
+import {
+  type Diversity,
+  type Fusing,
+  type Grouping,
+  type Leg,
+  type PageCursor,
+  type Query,
+  type SearchRequest,
+  type VectorSource,
+  vectorAndKeywords,
 } from '../../../coordinator/service/search-request';
 
 /** What most searches are given; default: the ten best, of everything, calibrated. */
@@ -45,7 +47,20 @@ export function asked({ text, ...given }: GivenSearch & { text: string }): Searc
 
 /** Vectors and keywords together. */
 export function fused({ queryText: text, vector, alpha = 0.5, fusing, explain, ...given }: FusedInput): SearchRequest {
-  const search = searchOf({ type: 'fused', text, vector, alpha, fusing }, given);
+  return explained(searchOf(vectorAndKeywords({ text }, { vector, alpha, fusing }), given), explain);
+}
+
+/** Lists of any number together. */
+export function ofLegs({
+  legs,
+  fusing,
+  explain,
+  ...given
+}: GivenSearch & { legs: readonly Leg[]; fusing?: Fusing | undefined; explain?: boolean }): SearchRequest {
+  return explained(searchOf({ type: 'fused', legs, fusing }, given), explain);
+}
+
+function explained(search: SearchRequest, explain: boolean | undefined): SearchRequest {
   return explain === undefined ? search : { ...search, output: { ...search.output, explain } };
 }
 

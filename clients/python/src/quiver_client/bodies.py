@@ -62,6 +62,30 @@ def _example_body(example: Mapping[str, Any], field: str) -> dict[str, Any]:
     return body
 
 
+def legs_body(legs: Iterable[Mapping[str, Any]] | None, field: str = "legs") -> list[dict[str, Any]] | None:
+    """Lists of a search that become one, each by a text, a vector, keywords or examples."""
+    if legs is None:
+        return None
+    if isinstance(legs, (Mapping, str)):
+        raise InvalidValueError(f"is {named(legs)}, not a list such as [{{'text': 'a'}}, {{'query_text': 'b'}}]", field=field)
+    return [_leg_body(leg, f"{field}[{i}]") for i, leg in enumerate(legs)]
+
+
+def _leg_body(leg: Mapping[str, Any], field: str) -> dict[str, Any]:
+    if not isinstance(leg, Mapping):
+        raise InvalidValueError(f"is {named(leg)}, not a mapping such as {{'text': 'a', 'weight': 2}}", field=field)
+    body = given(**leg)
+    if "vector" in body:
+        body["vector"] = encoded(body["vector"], f"{field}.vector")
+    if "filters" in body:
+        body["filters"] = filters_body(body["filters"], f"{field}.filters")
+    like = body.get("like")
+    if isinstance(like, Mapping):
+        lists = {name: examples_body(like.get(name), f"{field}.like.{name}") for name in ("positives", "negatives")}
+        body["like"] = given(**{**like, **lists, "id": None if like.get("id") is None else id_text(like["id"])})
+    return body
+
+
 def metadata_body(metadata: Metadata | None, field: str = "metadata") -> dict[str, Any] | None:
     """Metadata, with the values of numpy, pandas and the like as JSON has them; what is no value (NaN) is null."""
     return None if metadata is None else METADATA.object_of(metadata, field)

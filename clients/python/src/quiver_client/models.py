@@ -83,6 +83,7 @@ __all__ = [
     "KeywordField",
     "Learner",
     "LeftOutCollection",
+    "LegPlace",
     "Metadata",
     "Move",
     "PlacedTerm",
@@ -620,6 +621,15 @@ class BulkSearchAnswer:
 
 
 @dataclass(frozen=True)
+class LegPlace:
+    """A hit in one of the lists of ``legs``."""
+
+    rank: int | None
+    score: float | None
+    part: float
+
+
+@dataclass(frozen=True)
 class HybridHit:
     """Something found by meaning, by words, or both; the ranks come with ``explain``."""
 
@@ -646,6 +656,8 @@ class HybridHit:
     """By which it was chosen for its place."""
     first_score: float | None = None
     """Present if rerank is given and the model has read it: its score before."""
+    legs: list[LegPlace] | None = None
+    """With legs and explain, in the place of those: the same of each leg."""
 
 
 @dataclass(frozen=True)
@@ -921,9 +933,13 @@ class WhyLeg:
     exact_rank: int | None
     """Its place, from 1, by an exact search of the items that pass; None: not among the first MAX_K."""
     rank: int | None
-    """Its place in the list that the search made; None: that does not have it."""
+    """Its place in the list that the search made; None: it is not in that, or scores too little."""
     depth: int
     """Hits that the search takes of the list."""
+    index: int | None = None
+    """With legs: which of them, from 0; those of weight 0 are left out."""
+    conditions: list[WhyCondition] | None = None
+    """What its own filters ask for; absent where it has none."""
 
 
 @dataclass(frozen=True)
@@ -934,7 +950,7 @@ class WhyReport:
     lost_at: Literal["item", "filter", "rerank", "score", "diversity", "groups", "approximation", "rank", "lists"] | None
     """None: the search finds it. item: there is none. filter: ``conditions`` say which. rerank, score, diversity,
     groups: without the model, without the least score, without these, it is on the page. approximation: an exact
-    search has it on the page. rank: others are better. lists: it is not among the first MAX_K."""
+    search has it on the page. rank: others are better. lists: it is not among the first MAX_K of any."""
     because: str
     """The same for people."""
     place: int | None

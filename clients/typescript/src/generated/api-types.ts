@@ -311,6 +311,12 @@ export interface HybridResult {
   keyword_score?: number | null;
   vector_part?: number;
   keyword_part?: number;
+  /** With legs and explain, in the place of those: the same of each leg. */
+  legs?: Array<{
+    rank: number | null;
+    score: number | null;
+    part: number;
+  }>;
 }
 
 export interface QueryResult {
@@ -352,7 +358,7 @@ export interface QueryResult {
 
 export interface WhyReport {
   external_id: string;
-  /** null: the search finds it. item: there is none. filter: `conditions` say which. rerank, score, diversity, groups: without the model, without the least score, without these, it is on the page. approximation: an exact search has it on the page. rank: others are better. lists: it is not among the first MAX_K. */
+  /** null: the search finds it. item: there is none. filter: `conditions` say which. rerank, score, diversity, groups: without the model, without the least score, without these, it is on the page. approximation: an exact search has it on the page. rank: others are better. lists: it is not among the first MAX_K of any. */
   lost_at: 'item' | 'filter' | 'rerank' | 'score' | 'diversity' | 'groups' | 'approximation' | 'rank' | 'lists' | null;
   /** The same for people. */
   because: string;
@@ -366,10 +372,17 @@ export interface WhyReport {
   /** The lists that the search is made of. */
   legs: Array<{
     leg: 'vector' | 'keyword';
+    /** With legs: which of them, from 0; those of weight 0 are left out. */
+    index?: number;
+    /** What its own filters ask for; absent where it has none. */
+    conditions?: Array<{
+      condition: Record<string, unknown>;
+      passes: boolean;
+    }>;
     score: number | null;
     /** Its place, from 1, by an exact search of the items that pass; null: not among the first MAX_K. */
     exact_rank: number | null;
-    /** Its place in the list that the search made; null: that does not have it. */
+    /** Its place in the list that the search made; null: it is not in that, or scores too little. */
     rank: number | null;
     /** Hits that the search takes of the list. */
     depth: number;
@@ -1541,7 +1554,7 @@ export interface Operations {
       };
       /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
       cursor?: string;
-      /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
+      /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
       explain?: boolean;
       /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it. */
       rerank?: {
@@ -1687,7 +1700,7 @@ export interface Operations {
         };
         /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
         cursor?: string;
-        /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
+        /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
         explain?: boolean;
         /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it. */
         rerank?: {
@@ -1745,11 +1758,50 @@ export interface Operations {
       profile?: boolean;
     };
     body: {
-      query_text: string;
+      /** Needed where there are no legs. */
+      query_text?: string;
       /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
       vector?: VectorLike;
-      /** 1 = vector only, 0 = keywords only. Default: 0.5. */
+      /** 1 = vector only, 0 = keywords only. Default 0.5. */
       alpha?: number;
+      /** In the place of query_text, vector and alpha: 2 to 8 lists that become one, each with one of text, vector, query_text and like, its weight, and what its hits must pass. With explain, results have the same `legs`. rerank and highlight go by the first query_text, or else by the first text. */
+      legs?: Array<{
+        /** Looked for by meaning. */
+        text?: string;
+        /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
+        vector?: VectorLike;
+        /** Looked for by keywords, as the request says. What + and − ask for holds for all legs. */
+        query_text?: string;
+        /** What hits are like: {"id": of a stored item}, or positives, negatives and strategy, as in a search by examples. Items among these are no results, of other legs neither. */
+        like?: {
+          /** Of a stored item: the first of the positives. */
+          id?: string;
+          /** What results are like: each {"id": of a stored item}, {"vector": …} or {"text": …}. Items among positives and negatives are no results. */
+          positives?: Array<{
+            /** Of a stored item, which is then no result. */
+            id?: string;
+            /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
+            vector?: VectorLike;
+            text?: string;
+          }>;
+          /** What results are unlike, in the same forms. Needs a positive. */
+          negatives?: Array<{
+            /** Of a stored item, which is then no result. */
+            id?: string;
+            /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
+            vector?: VectorLike;
+            text?: string;
+          }>;
+          /** "average" (default): the nearest to twice the mean of the positives less the mean of the negatives; for cosine, means of directions. "best_score": a result’s score is that against the positive nearest to it; what is as near to a negative is left out. Reads up to the 10,000 nearest of each positive. */
+          strategy?: 'average' | 'best_score';
+        };
+        /** 0: the leg adds nothing, and is not looked up. Default: 1. */
+        weight?: number;
+        /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $between ([lowest, highest], both included) $prefix (a text begins so) $contains (a text has it within) $like (* any characters, ? one, \\ before either itself; the whole text) $all (an array has each of the values) $any (an array has one of the values) $size (elements of an array: a number, or $gt $gte $lt $lte) $elem_match (one element of an array meets all conditions: on its members, or operators on itself) $geo_radius ({lat, lon, metres}) $geo_box ({min_lat, min_lon, max_lat, max_lon}; with min_lon above max_lon it crosses the date line) $geo_polygon (its corners, [{lat, lon}, …]; each edge the shorter way; even-odd where it crosses itself); {"$date": "2024-02-01T00:00:00+02:00"} or {"$date": "now-7d"} where a bound or a value stands asks for a time; $prefix, $contains, $like with "case": "fold" beside it: whatever the cases on a key, $and $or $not $id (a list of external_ids) $expires_at ($gt $gte $lt $lte $between with times as in expires_at, or $exists) $updated (the same of its last change, of which an item written by an earlier version knows nothing) $text ({query, match, fields}: any (the default) or all of the words of the query, by the language of the collection, in what keyword search searches, or in the texts of some fields of the metadata) at the top. */
+        filters?: Filters;
+        /** Hits whose score by this leg alone is less are not in its list. */
+        min_score?: number;
+      }>;
       /** Says it by name: "keyword", by keywords alone; "vector", by meaning alone; both whatever alpha is. "hybrid": as alpha says. */
       mode?: 'hybrid' | 'keyword' | 'vector';
       /** How many of the words a hit of the keyword list has: "any" (default), "all", or {"at_least": 0.75}, rounded up. */
@@ -1836,7 +1888,7 @@ export interface Operations {
       };
       /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
       cursor?: string;
-      /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
+      /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
       explain?: boolean;
       /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it. */
       rerank?: {
@@ -2027,7 +2079,7 @@ export interface Operations {
       };
       /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
       cursor?: string;
-      /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
+      /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
       explain?: boolean;
       /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it. */
       rerank?: {
@@ -2216,7 +2268,7 @@ export interface Operations {
       };
       /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
       cursor?: string;
-      /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
+      /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
       explain?: boolean;
       /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it. */
       rerank?: {
@@ -2331,7 +2383,7 @@ export interface Operations {
   /**
    * Say why a search does not find an item: POST /v1/collections/{name}/why
    *
-   * Takes `external_id` and the fields of a search, with `query_text` those of a hybrid one. It runs some ten searches, exact ones among them, one after the other.
+   * Takes `external_id` and the fields of a search, with `query_text` or `legs` those of a hybrid one. It runs some ten searches, exact ones among them, one after the other.
    *
    * Role: any.
    *

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
 from .. import operations
-from ..bodies import encoded, examples_body, filters_body, given, listed_queries, query_body
+from ..bodies import encoded, examples_body, filters_body, given, legs_body, listed_queries, query_body
 from ..ids import ExternalId, id_text, id_texts
 from ..models import (
     BulkSearchAnswer,
@@ -96,7 +96,7 @@ class AsyncSearches:
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
         - ``cursor``: Pages that continue each other, without offset and as far as the list goes: 'first', then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded.
-        - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
+        - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
         - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
@@ -137,10 +137,11 @@ class AsyncSearches:
 
     async def hybrid_search(
         self,
-        query_text: str,
+        query_text: str | None = None,
         vector: VectorLike | None = None,
         *,
-        alpha: float = 0.5,
+        alpha: float | None = None,
+        legs: Sequence[Mapping[str, Any]] | None = None,
         mode: str | None = None,
         match: str | Mapping[str, Any] | None = None,
         query_syntax: str = "plain",
@@ -175,6 +176,7 @@ class AsyncSearches:
 
         Without a vector the text is embedded, too.
 
+        - ``legs``: In the place of query_text, vector and alpha: 2 to 8 lists that become one, each with one of text, vector, query_text and like, its weight, and what its hits must pass. With explain, results have the same `legs`. rerank and highlight go by the first query_text, or else by the first text.
         - ``mode``: Says it by name: 'keyword', by keywords alone; 'vector', by meaning alone; both whatever alpha is. 'hybrid': as alpha says.
         - ``match``: How many of the words a hit of the keyword list has: 'any' (default), 'all', or {'at_least': 0.75}, rounded up.
         - ``query_syntax``: With 'simple', +word must and -word must not be there, for hits of both lists; title:word is looked for in this field of the metadata; word* stands for the words that begin so (of a language: whose stems begin so, or like its stem; organiz* misses 'organization', whose stem is organ), word~ (or word~1, word~2) for those that are near; 'a phrase' stands together, 'its words'~3 with at most 3 others between them; signs go together, and + and - ask for all words that others stand for; a backslash takes the meaning from a sign.
@@ -196,7 +198,7 @@ class AsyncSearches:
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
         - ``cursor``: Pages that continue each other, without offset and as far as the list goes: 'first', then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded.
-        - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
+        - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
         - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.
         - ``min_score``: Results whose fused score is less are left out; the best that there can be is 1 / 61, or 1 with score_scale 'unit'.
         """
@@ -204,6 +206,7 @@ class AsyncSearches:
             query_text=query_text,
             vector=encoded(vector),
             alpha=alpha,
+            legs=legs_body(legs),
             mode=mode,
             match=match,
             query_syntax=query_syntax,
@@ -332,7 +335,7 @@ class AsyncSearches:
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
         - ``cursor``: Pages that continue each other, without offset and as far as the list goes: 'first', then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded.
-        - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
+        - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
         - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
@@ -427,7 +430,7 @@ class AsyncSearches:
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
         - ``cursor``: Pages that continue each other, without offset and as far as the list goes: 'first', then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded.
-        - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
+        - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
         - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
@@ -580,7 +583,7 @@ class AsyncSearches:
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
         - ``cursor``: Pages that continue each other, without offset and as far as the list goes: 'first', then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded.
-        - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
+        - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
         - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """

@@ -1,14 +1,20 @@
 import { fuse, fusionDepth } from '../../../../../coordinator/service/search/fusion';
 import type { Fusing } from '../../../../../coordinator/service/search-request';
+import type { Hit } from '../../../../../shared/contract/shard/shard-read';
+import { byAlpha } from '../../../../support/models/plain-fusion';
 
 const list = (...ids: string[]) =>
   ids.map((externalId, i) => ({ externalId, score: 100 - i, metadata: `{"of":"${externalId}"}` }));
 const vector = list('a', 'b', 'c');
 const keyword = list('c', 'd', 'a');
+const fused = (
+  lists: { vector: Hit[]; keyword: Hit[] },
+  { alpha, ...page }: { alpha: number; offset: number; k: number; explain?: boolean; fusing?: Fusing },
+) => fuse(byAlpha(lists, alpha), page);
 
 describe('reciprocal rank fusion', () => {
   test('adds the weighted reciprocal ranks, ranks from 1, constant 60', () => {
-    expect(fuse({ vector, keyword }, { alpha: 0.5, offset: 0, k: 10 })).toEqual([
+    expect(fused({ vector, keyword }, { alpha: 0.5, offset: 0, k: 10 })).toEqual([
       { externalId: 'a', score: 0.5 / 61 + 0.5 / 63, metadata: '{"of":"a"}' },
       { externalId: 'c', score: 0.5 / 63 + 0.5 / 61, metadata: '{"of":"c"}' },
       { externalId: 'b', score: 0.5 / 62, metadata: '{"of":"b"}' },
@@ -18,7 +24,7 @@ describe('reciprocal rank fusion', () => {
 
   test('weighs by alpha', () => {
     expect(
-      fuse({ vector, keyword }, { alpha: 0.9, offset: 0, k: 2 }).map(({ externalId, score }) => [externalId, score]),
+      fused({ vector, keyword }, { alpha: 0.9, offset: 0, k: 2 }).map(({ externalId, score }) => [externalId, score]),
     ).toEqual([
       ['a', 0.9 / 61 + (1 - 0.9) / 63],
       ['c', 0.9 / 63 + (1 - 0.9) / 61],
@@ -26,12 +32,12 @@ describe('reciprocal rank fusion', () => {
   });
 
   test('alpha 1 is the vector list, alpha 0 the keyword list, with nothing of the other', () => {
-    expect(fuse({ vector, keyword }, { alpha: 1, offset: 0, k: 10 }).map((hit) => hit.externalId)).toEqual([
+    expect(fused({ vector, keyword }, { alpha: 1, offset: 0, k: 10 }).map((hit) => hit.externalId)).toEqual([
       'a',
       'b',
       'c',
     ]);
-    expect(fuse({ vector, keyword }, { alpha: 0, offset: 0, k: 10 }).map((hit) => hit.externalId)).toEqual([
+    expect(fused({ vector, keyword }, { alpha: 0, offset: 0, k: 10 }).map((hit) => hit.externalId)).toEqual([
       'c',
       'd',
       'a',
@@ -39,56 +45,43 @@ describe('reciprocal rank fusion', () => {
   });
 
   test('cuts the page out of the fused order', () => {
-    expect(fuse({ vector, keyword }, { alpha: 0.5, offset: 1, k: 2 }).map((hit) => hit.externalId)).toEqual(['c', 'b']);
-    expect(fuse({ vector, keyword }, { alpha: 0.5, offset: 4, k: 2 })).toEqual([]);
+    expect(fused({ vector, keyword }, { alpha: 0.5, offset: 1, k: 2 }).map((hit) => hit.externalId)).toEqual([
+      'c',
+      'b',
+    ]);
+    expect(fused({ vector, keyword }, { alpha: 0.5, offset: 4, k: 2 })).toEqual([]);
   });
 
   test('explains each hit by its places in the lists that weigh something', () => {
-    const explained = (alpha: number) => fuse({ vector, keyword }, { alpha, offset: 1, k: 2, explain: true });
+    const explained = (alpha: number) => fused({ vector, keyword }, { alpha, offset: 1, k: 2, explain: true });
     expect(explained(0.5)).toEqual([
       {
         externalId: 'c',
         score: 0.5 / 63 + 0.5 / 61,
         metadata: '{"of":"c"}',
-        explanation: {
-          vectorRank: 3,
-          vectorScore: 98,
-          keywordRank: 1,
-          keywordScore: 100,
-          vectorPart: 0.5 / 63,
-          keywordPart: 0.5 / 61,
-        },
+        explanation: [
+          { rank: 3, score: 98, part: 0.5 / 63 },
+          { rank: 1, score: 100, part: 0.5 / 61 },
+        ],
       },
       {
         externalId: 'b',
         score: 0.5 / 62,
         metadata: '{"of":"b"}',
-        explanation: {
-          vectorRank: 2,
-          vectorScore: 99,
-          keywordRank: null,
-          keywordScore: null,
-          vectorPart: 0.5 / 62,
-          keywordPart: 0,
-        },
+        explanation: [
+          { rank: 2, score: 99, part: 0.5 / 62 },
+          { rank: null, score: null, part: 0 },
+        ],
       },
     ]);
-    expect(explained(1)[1].explanation).toEqual({
-      vectorRank: 3,
-      vectorScore: 98,
-      keywordRank: null,
-      keywordScore: null,
-      vectorPart: 1 / 63,
-      keywordPart: 0,
-    });
-    expect(explained(0)[1].explanation).toEqual({
-      vectorRank: null,
-      vectorScore: null,
-      keywordRank: 3,
-      keywordScore: 98,
-      vectorPart: 0,
-      keywordPart: 1 / 63,
-    });
+    expect(explained(1)[1].explanation).toEqual([
+      { rank: 3, score: 98, part: 1 / 63 },
+      { rank: null, score: null, part: 0 },
+    ]);
+    expect(explained(0)[1].explanation).toEqual([
+      { rank: null, score: null, part: 0 },
+      { rank: 3, score: 98, part: 1 / 63 },
+    ]);
   });
 
   const fusedBy = (
@@ -96,7 +89,7 @@ describe('reciprocal rank fusion', () => {
     { constant = 60, isUnit = false, alpha = 0.5 } = {},
     lists = { vector, keyword },
   ) =>
-    fuse(lists, { alpha, offset: 0, k: 10, fusing: { kind, constant, isUnit } }).map(({ externalId, score }) => [
+    fused(lists, { alpha, offset: 0, k: 10, fusing: { kind, constant, isUnit } }).map(({ externalId, score }) => [
       externalId,
       score,
     ]);
@@ -110,7 +103,7 @@ describe('reciprocal rank fusion', () => {
       ['d', 0.5 / 3],
     ]);
     expect(fusedBy('rrf')).toEqual(
-      fuse({ vector, keyword }, { alpha: 0.5, offset: 0, k: 10 }).map((hit) => [hit.externalId, hit.score]),
+      fused({ vector, keyword }, { alpha: 0.5, offset: 0, k: 10 }).map((hit) => [hit.externalId, hit.score]),
     );
   });
 
@@ -166,7 +159,7 @@ describe('reciprocal rank fusion', () => {
 
   test('leaves the lists alone', () => {
     const before = JSON.stringify([vector, keyword]);
-    fuse({ vector, keyword }, { alpha: 0.5, offset: 0, k: 10 });
+    fused({ vector, keyword }, { alpha: 0.5, offset: 0, k: 10 });
     expect(JSON.stringify([vector, keyword])).toBe(before);
   });
 
@@ -181,7 +174,7 @@ describe('reciprocal rank fusion', () => {
     const vector = list(...Array.from({ length: 250 }, (_, i) => (i === 30 ? 'late' : `v${i}`)));
     const keyword = list(...Array.from({ length: 250 }, (_, i) => (i === 200 ? 'late' : `w${i}`)));
     const page = (offset: number) =>
-      fuse(
+      fused(
         { vector: vector.slice(0, fusionDepth(offset + 10)), keyword: keyword.slice(0, fusionDepth(offset + 10)) },
         { alpha: 0.5, offset, k: 10 },
       );

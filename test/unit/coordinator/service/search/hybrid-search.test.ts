@@ -1,4 +1,5 @@
 import { HybridSearch } from '../../../../../coordinator/service/search/hybrid-search';
+import { vectorAndKeywords } from '../../../../../coordinator/service/search-request';
 import { ScatterGather } from '../../../../../coordinator/service/routing/scatter-gather';
 import type { ShardClient, ShardId } from '../../../../../shared/contract/shard/shard-client';
 import type { Hit } from '../../../../../shared/contract/shard/shard-read';
@@ -17,17 +18,18 @@ function shardsOf(hitsByShard: Hit[][]) {
   const scatter = new ScatterGather({ clock: systemClock, timeoutMs: 60_000, uidOf: async () => 'u' });
   const catalog = { read: async () => collection };
   const search = new HybridSearch({ catalog, shards: { read } as unknown as Pick<ShardClient, 'read'>, scatter });
+  const vector = Float32Array.of(1);
   const page = (k: number) =>
     search.search(
       collection,
       {
-        queryText: '',
-        vector: Float32Array.of(1),
+        legs: vectorAndKeywords({ text: '' }, { vector, alpha: 1 }).legs,
+        vectors: [{ vector }, { vector: null }],
         k,
         offset: 0,
-        alpha: 1,
         filter: null,
         effort: { type: 'calibrated' },
+        ofBestScore: { reserve: async () => undefined, deeper: (work) => work() },
       },
       scatter.begin(),
     );

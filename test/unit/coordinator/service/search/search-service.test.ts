@@ -233,7 +233,7 @@ describe('hybrid search', () => {
     const plain = await search.search('c', vectorSearch(at(0)));
     const { hits } = await search.search('c', hybrid('apple', { vector, explain: true }));
     expect(
-      hits.map(({ externalId, explanation }) => [externalId, explanation?.vectorRank, explanation?.keywordRank]),
+      hits.map(({ externalId, explanation }) => [externalId, explanation?.[0].rank, explanation?.[1].rank]),
     ).toEqual([
       ['word', 3, 1],
       ['both', 2, 2],
@@ -241,8 +241,8 @@ describe('hybrid search', () => {
       ['far', 4, null],
     ]);
     for (const { externalId, explanation } of hits) {
-      expect(explanation?.vectorScore).toBe(plain.hits.find((hit) => hit.externalId === externalId)?.score);
-      expect((explanation?.keywordScore ?? 0) > 0).toBe(explanation?.keywordRank !== null);
+      expect(explanation?.[0].score).toBe(plain.hits.find((hit) => hit.externalId === externalId)?.score);
+      expect((explanation?.[1].score ?? 0) > 0).toBe(explanation?.[1].rank !== null);
     }
     const asked = new Set<string>();
     shards.intercept = (call) => void asked.add(call);

@@ -1,0 +1,24 @@
+import type { CallOptions, ShardClient } from '../../../shared/contract/shard/shard-client';
+import type { Hit } from '../../../shared/contract/shard/shard-read';
+import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
+import { groupByShard } from '../routing/shard-router';
+
+/** What each shard answers for its items, scored exactly. `bytesMax`: of metadata, by how many it is asked for. */
+export function scoredItems(
+  { shards, scatter }: { shards: Pick<ShardClient, 'read'>; scatter: ScatterGather },
+  collection: ShardedCollection,
+  asked: { vector: Float32Array; externalIds: string[]; bytesMax: (count: number) => number | undefined },
+  call: CallOptions,
+): Promise<Hit[][]> {
+  const { vector, externalIds, bytesMax } = asked;
+  const groups = groupByShard(externalIds, collection.shards, (externalId) => externalId);
+  return scatter.read(
+    collection,
+    groups.map((group) => group.shard),
+    call,
+    (id, i) => {
+      const { items } = groups[i];
+      return shards.read(id, 'score', { vector, externalIds: items, bytesMax: bytesMax(items.length) }, call);
+    },
+  );
+}
