@@ -50,6 +50,7 @@ import { BackupMetrics } from './api/metrics/backup-metrics';
 import { addClusterMetrics } from './api/metrics/cluster-metrics';
 import { addCollectionMetrics } from './api/metrics/collection-metrics';
 import { MeasuredEmbedding } from './api/metrics/measured-embedding';
+import { MeasuredReranking } from './api/metrics/measured-reranking';
 import { addQuotaMetrics } from './api/metrics/quota-metrics';
 import { RecentActivity } from './api/metrics/recent-activity';
 import { ProcessAudit } from './api/metrics/process-audit';
@@ -244,7 +245,7 @@ export class ApiProcess {
       clusterStore: parts.clusterStore,
       shardClient: parts.shardClient,
       embedding: measured,
-      reranker,
+      reranker: new MeasuredReranking(reranker, reranker.names, this.metrics),
       clock,
       config,
       log,

@@ -28,8 +28,9 @@ export class CachingReranker implements Reranker {
     keys.forEach((key, i) => {
       if (known.get(key) === undefined && !missing.has(key)) missing.set(key, texts[i]);
     });
+    options.onCached?.(keys.filter((key) => !missing.has(key)).length);
     if (missing.size > 0) {
-      const made = await this.reranker.score(query, [...missing.values()], options);
+      const made = await this.reranker.score(query, [...missing.values()], { budgetMs: options.budgetMs });
       [...missing.keys()].forEach((key, i) => {
         const score = made[i];
         if (score === undefined) return;

@@ -2,6 +2,8 @@
 export interface RerankOptions {
   /** After so many milliseconds, what was not scored by then stays without a score. */
   budgetMs?: number | undefined;
+  /** Told how many of the texts have scores that are remembered, and need no model. */
+  onCached?: ((count: number) => void) | undefined;
 }
 
 /** A model that says how well texts answer a query. */

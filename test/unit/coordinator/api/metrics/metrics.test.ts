@@ -1,9 +1,11 @@
 import { addClusterMetrics } from '../../../../../coordinator/api/metrics/cluster-metrics';
 import { addCollectionMetrics } from '../../../../../coordinator/api/metrics/collection-metrics';
 import { MeasuredEmbedding } from '../../../../../coordinator/api/metrics/measured-embedding';
+import { MeasuredReranking } from '../../../../../coordinator/api/metrics/measured-reranking';
 import { RequestMetrics } from '../../../../../coordinator/api/metrics/request-metrics';
 import { RequestReporter, type RequestLogRule } from '../../../../../coordinator/api/metrics/request-reporter';
 import type { ClusterView } from '../../../../../coordinator/cluster/operations/operations-service';
+import { CachingReranker } from '../../../../../coordinator/models/rerank/caching-reranker';
 import { createLogger } from '../../../../../shared/base/logs/pino-logger';
 import { LABELLED_SHARDS_MAX, OTHER_COLLECTIONS } from '../../../../../shared/base/metrics/label-bounds';
 import { metricsOfProcess, reading, samples, STATUS } from '../../../../support/processes/metrics-of-process';
@@ -230,6 +232,39 @@ describe('the metrics of embedding', () => {
     expect(text).toContain('quiver_embedding_duration_seconds_count{kind="query"} 1');
     expect(text).toContain('quiver_embedding_failures_total{kind="passage"} 0');
     expect(text).toContain('quiver_embedding_failures_total{kind="query"} 1');
+  });
+});
+
+describe('the metrics of reranking', () => {
+  test('count each call and where the scores of its texts come from', async () => {
+    const { metrics } = metricsOfProcess();
+    let fails = false;
+    const reranker = new CachingReranker({
+      score: async (_query, texts) => {
+        if (fails) throw new Error('too warm');
+        return texts.map((text) => (text === 'late' ? undefined : 0.5));
+      },
+    });
+    const provider = new MeasuredReranking(
+      { modelOf: async () => 'm', score: (_model, query, texts, options) => reranker.score(query, texts, options) },
+      ['m', 'other'],
+      metrics,
+    );
+    expect(await provider.modelOf(undefined)).toBe('m');
+    expect(await provider.score('m', 'q', ['a', 'b', 'late'])).toEqual([0.5, 0.5, undefined]);
+    expect(await provider.score('m', 'q', ['a', 'c', 'a'])).toEqual([0.5, 0.5, 0.5]);
+    fails = true;
+    await expect(provider.score('m', 'other', ['a'])).rejects.toThrow('too warm');
+    const text = await metrics.text();
+    for (const [source, count] of [
+      ['model', 3],
+      ['cache', 2],
+      ['none', 1],
+    ])
+      expect(text).toContain(`quiver_rerank_texts_total{model="m",source="${source}"} ${count}`);
+    expect(text).toContain('quiver_rerank_duration_seconds_count{model="m"} 3');
+    expect(text).toContain('quiver_rerank_failures_total{model="m"} 1');
+    expect(text).toContain('quiver_rerank_failures_total{model="other"} 0');
   });
 });
 
