@@ -7,7 +7,7 @@ import {
   type ListPart,
   type VectorSearch,
 } from '../../../../shared/contract/shard/shard-read';
-import { inSlices } from '../../../../shared/base/time/work-slices';
+import { inLaterSlices, inSlices } from '../../../../shared/base/time/work-slices';
 import type { SlotScores } from '../../slots/slot-scores';
 import { cutTies } from './border-ties';
 import { type FoundPart, KEPT_PARTS, type KeptParts } from './kept-parts';
@@ -26,6 +26,8 @@ const ROUNDING = 1e-6;
 
 /** The items of a list by their slots: a directory. */
 export interface VersionedSlots {
+  /** How many items there are. */
+  readonly liveCount: number;
   isLive(slot: number): boolean;
   externalIdOf(slot: number): string;
   versionOf(slot: number): number;
@@ -70,8 +72,10 @@ export class ListParts {
       const hits = this.takenFrom(kept, part, k);
       if (hits !== null) return hits;
     }
-    const ahead = after === null ? 0 : Math.min(AHEAD_MAX, Math.max(AHEAD_PAGES * k, passed));
-    for (let depth = Math.ceil(passed) + k + ahead; ; depth *= 2) {
+    // What is said of it may be any number.
+    const before = Math.min(Math.ceil(passed), this.items.liveCount);
+    const ahead = after === null ? 0 : Math.min(AHEAD_MAX, Math.max(AHEAD_PAGES * k, before));
+    for (let depth = before + k + ahead; ; depth *= 2) {
       const found = await this.found(await search(depth), part, depth);
       if (found.slots.length < k && !found.isEnd) continue;
       if (after !== null) this.kept.put(name, found);
@@ -83,19 +87,20 @@ export class ListParts {
 
   /** What of a list is behind the part's beginning, and is as it was. */
   private async found({ found, isWhole }: DeepList, part: ListPart, depth: number): Promise<FoundPart> {
-    const { scored, border } = await inSlices(cutTies(this.items, found, depth));
-    const behind = await inSlices(this.behind(scored, part));
+    // Several that are deep may be found at once.
+    const sliced = found.slots.length > SLOTS_PER_STEP ? inLaterSlices : inSlices;
+    const { scored, border } = await sliced(cutTies(this.items, found, depth));
     return {
       after: part.after,
-      slots: Uint32Array.from(behind, ({ slot }) => slot),
-      scores: Float64Array.from(behind, ({ score }) => score),
+      ...(await sliced(this.behind(scored, part))),
       isEnd: isWhole && border === null,
     };
   }
 
-  private *behind(scored: readonly ScoredSlot[], { after, versionMax }: ListPart): Generator<undefined, ScoredSlot[]> {
-    const behind: ScoredSlot[] = [];
+  private *behind(scored: readonly ScoredSlot[], { after, versionMax }: ListPart): Generator<undefined, SlotScores> {
     const first = after === null ? 0 : firstWhere(scored.length, (at) => scored[at].score <= after.score);
+    const behind = { slots: new Uint32Array(scored.length - first), scores: new Float64Array(scored.length - first) };
+    let size = 0;
     let tied: number[] = [];
     for (let i = first; i < scored.length; i += 1) {
       const { slot, score } = scored[i];
@@ -103,12 +108,16 @@ export class ListParts {
       if (i + 1 === scored.length || scored[i + 1].score !== score) {
         const isNear = after !== null && isNearTo(after.score, score);
         const slots = tied.length > 1 || isNear ? yield* this.inOrder(tied, score, isNear ? after : null) : tied;
-        for (const one of slots) behind.push({ slot: one, score });
+        for (const one of slots) {
+          behind.slots[size] = one;
+          behind.scores[size++] = score;
+        }
         tied = [];
       }
       if (i % SLOTS_PER_STEP === SLOTS_PER_STEP - 1) yield;
     }
-    return behind;
+    // Not views: what is kept is counted by what it has.
+    return { slots: behind.slots.slice(0, size), scores: behind.scores.slice(0, size) };
   }
 
   /** Slots of one score in the order of their ids; without those that are not behind `after`. */

@@ -57,3 +57,8 @@ test('many are looked at in steps', () => {
   const steps = cutTies(named(Array.from({ length: 10_000 }, String)), found(new Array<number>(10_000).fill(1)), 10);
   expect([...steps].length).toBeGreaterThan(15);
 });
+
+test('many that do not tie are listed in steps', () => {
+  const scores = Array.from({ length: 100_000 }, (_, i) => -i);
+  expect([...cutTies(named([]), found(scores), scores.length)].length).toBeGreaterThan(15);
+});
