@@ -39,9 +39,7 @@ let count = 0;
 const services: EmbeddedProcess[] = [];
 
 function serviceIn(dataDir: string): EmbeddedProcess {
-  // The main thread serves: the others of so many processes would take as long to start as all that is lost here.
-  const environment = { BACKUP_TARGET: `file:${targetFolder}`, HTTP_THREADS: '1' };
-  const service = new EmbeddedProcess({ dataDir, environment });
+  const service = new EmbeddedProcess({ dataDir, environment: { BACKUP_TARGET: `file:${targetFolder}` } });
   services.push(service);
   return service;
 }

@@ -28,7 +28,7 @@ test(
   'kill -9 under load loses no acknowledged write and brings no deleted vector back',
   async () => {
     const random = seededRandom(runSeed('process-crash'));
-    const server = new EmbeddedProcess();
+    const server = new EmbeddedProcess({ environment: { HTTP_THREADS: '2' } });
     const known = new Map<string, Knowledge>();
     for (let i = 0; i < IDS; i++) known.set(`id-${i}`, { acknowledged: null, possible: [] });
     let version = 0;

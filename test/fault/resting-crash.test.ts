@@ -14,7 +14,7 @@ const CYCLES = 4;
 
 test('kill -9 while shards are closed and opened loses no acknowledged write, and lists count what there is', async () => {
   const random = seededRandom(runSeed('resting-crash'));
-  const server = new EmbeddedProcess({ environment: { IDLE_SHARD_SECONDS: '1' } });
+  const server = new EmbeddedProcess({ environment: { HTTP_THREADS: '2', IDLE_SHARD_SECONDS: '1' } });
   server.openFilesMax = FILES;
   const acknowledged = new Map<string, Set<string>>();
   const possible = new Map<string, Set<string>>();

@@ -54,7 +54,7 @@ const GIANT_BATCH = 25;
 const TEXT_DIM = 384;
 /** What answers may hold in each process; far more than normal clients need. */
 export const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
-const ENVIRONMENT = { MAX_ANSWER_MEMORY_BYTES: String(ANSWER_BYTES_MAX) };
+const ENVIRONMENT = { HTTP_THREADS: '2', MAX_ANSWER_MEMORY_BYTES: String(ANSWER_BYTES_MAX) };
 const TAGS = 10;
 /** Lines that no client may cause. */
 const COMPLAINT = /"level":(?:50|60)|uncaught|unhandled|FATAL ERROR|"error":(?!null)/;

@@ -10,7 +10,7 @@ import { type AdminCall, restored, takeBackup } from '../support/targets/backup-
 
 const folder = mkdtempSync(join(tmpdir(), 'quiver-backups-'));
 const environment = { BACKUP_TARGET: `file:${folder}` };
-const embedded = new EmbeddedProcess({ environment });
+const embedded = new EmbeddedProcess({ environment: { HTTP_THREADS: '2', ...environment } });
 const call: AdminCall = (method, path, body) => embedded.data(method, path, body);
 let first: any;
 

@@ -58,7 +58,7 @@ describe('the metrics of the embedded form and of a cluster', () => {
   beforeAll(async () => {
     // With all that has metrics of its own.
     embedded = new EmbeddedProcess({
-      environment: { AUDIT_LOG: 'stdout', BACKUP_TARGET: `file:${backups}`, BACKUP_LOG: 'true' },
+      environment: { HTTP_THREADS: '2', AUDIT_LOG: 'stdout', BACKUP_TARGET: `file:${backups}`, BACKUP_LOG: 'true' },
     });
     cluster = await ClusterProcesses.start({
       nodes: 2,

@@ -56,7 +56,9 @@ async function change(call: AdminCall, name: string): Promise<void> {
 
 test('embedded: killed at any time, and restored to moments before, between and after, from the log alone and from a backup', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'quiver-moments-'));
-  const embedded = new EmbeddedProcess({ environment: { BACKUP_TARGET: `file:${folder}`, ...SHIPPING } });
+  const embedded = new EmbeddedProcess({
+    environment: { BACKUP_TARGET: `file:${folder}`, HTTP_THREADS: '2', ...SHIPPING },
+  });
   const call: AdminCall = (method, path, body) => embedded.data(method, path, body);
   try {
     await embedded.start();
@@ -163,7 +165,9 @@ test('embedded: killed at any time, and restored to moments before, between and 
 
 test('embedded: the moments around a change of the number of shards stay through the backups after it, and a kill', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'quiver-moments-'));
-  const embedded = new EmbeddedProcess({ environment: { BACKUP_TARGET: `file:${folder}`, ...SHIPPING } });
+  const embedded = new EmbeddedProcess({
+    environment: { BACKUP_TARGET: `file:${folder}`, HTTP_THREADS: '2', ...SHIPPING },
+  });
   const call: AdminCall = (method, path, body) => embedded.data(method, path, body);
   const stretches = async (): Promise<[number, number][]> => {
     const { restorable } = await call('GET', '/v1/admin/backups');
@@ -228,7 +232,9 @@ test('embedded: the moments around a change of the number of shards stay through
 test('embedded: a data folder that is put back goes on apart from what it had shipped before', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'quiver-moments-'));
   const copy = mkdtempSync(join(tmpdir(), 'quiver-copy-'));
-  const embedded = new EmbeddedProcess({ environment: { BACKUP_TARGET: `file:${folder}`, ...SHIPPING } });
+  const embedded = new EmbeddedProcess({
+    environment: { BACKUP_TARGET: `file:${folder}`, HTTP_THREADS: '2', ...SHIPPING },
+  });
   const call: AdminCall = (method, path, body) => embedded.data(method, path, body);
   const contentAt = async (until: string, name: string): Promise<any[]> => {
     expect(await restored(call, { until, collections: ['things'], rename: { things: name } })).toMatchObject({

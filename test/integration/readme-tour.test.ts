@@ -16,7 +16,7 @@ const firstSearch = spawnSync('curl', ['--version']).status === 0 ? test : test.
 describe('the README', () => {
   firstSearch('leads to a first search word for word', async () => {
     expect(blocks).toHaveLength(2);
-    const server = new EmbeddedProcess();
+    const server = new EmbeddedProcess({ environment: { HTTP_THREADS: '2' } });
     await server.start();
     const shell = new PageShell({ QUIVER: server.baseUrl, API_KEY: server.apiKey });
     try {

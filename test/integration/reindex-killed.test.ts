@@ -100,7 +100,7 @@ test('a cluster changes keyword_fields though each node and the controller are k
 });
 
 test('an embedded process that is killed goes on where it was', async () => {
-  const server = new EmbeddedProcess();
+  const server = new EmbeddedProcess({ environment: { HTTP_THREADS: '2' } });
   try {
     await server.start();
     const call: Call = (method, path, body) => server.call(method, path, body);

@@ -6,7 +6,7 @@ import { UploadInProgress } from '../support/http/upload-in-progress';
 /** Long documents while they are under way, on a real process. */
 
 const MIB = 1024 * 1024;
-const server = new EmbeddedProcess({ environment: { MAX_UPLOAD_BYTES: String(512 * MIB) } });
+const server = new EmbeddedProcess({ environment: { HTTP_THREADS: '2', MAX_UPLOAD_BYTES: String(512 * MIB) } });
 const target = () => ({ baseUrl: server.baseUrl, adminKey: server.apiKey });
 const countOf = async (name: string): Promise<number> =>
   (await server.data('GET', `/v1/collections/${name}`)).vector_count;

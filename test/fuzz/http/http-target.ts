@@ -27,7 +27,7 @@ export class HttpTarget implements FuzzTarget<HttpCase> {
   ) {}
 
   async start(): Promise<void> {
-    const server = new EmbeddedProcess({ environment: this.environment });
+    const server = new EmbeddedProcess({ environment: { HTTP_THREADS: '2', ...this.environment } });
     this.server = server;
     await server.start();
     await Canary.store((method, path, body) => server.call(method, path, body));

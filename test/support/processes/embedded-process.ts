@@ -79,7 +79,9 @@ export class EmbeddedProcess {
           RATE_LIMIT_PER_MINUTE: '0',
           BAD_KEY_LIMIT_PER_MINUTE: '0',
           LOG_LEVEL: 'warn',
-          ...(process.env.HTTP_THREADS === undefined ? {} : { HTTP_THREADS: process.env.HTTP_THREADS }),
+          // The main thread serves: each further one has a program to load at every start. What is about threads, or
+          // promises something whatever they do, asks for them.
+          HTTP_THREADS: process.env.HTTP_THREADS ?? '1',
           ...this.environment,
         },
         stdio: this.outputFile === null ? ['ignore', 'pipe', 'pipe'] : ['ignore', this.outputFile, this.outputFile],

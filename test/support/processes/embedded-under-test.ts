@@ -5,7 +5,7 @@ const OUTPUT_SHOWN = 3000;
 
 /** The embedded form as a cluster of one process. */
 export async function startEmbeddedUnderTest(): Promise<ClusterUnderTest> {
-  const server = new EmbeddedProcess();
+  const server = new EmbeddedProcess({ environment: { HTTP_THREADS: '2' } });
   await server.start();
   const process: ProcessUnderTest = {
     role: 'embedded',

@@ -43,7 +43,10 @@ export class SecuredProcess {
   private client: SecuredClient | null = null;
 
   constructor({ environment = {}, dataDir }: { environment?: Record<string, string>; dataDir?: string } = {}) {
-    this.server = new EmbeddedProcess({ dataDir, environment: { ...environment, ...this.certificate.environment } });
+    this.server = new EmbeddedProcess({
+      dataDir,
+      environment: { HTTP_THREADS: '2', ...environment, ...this.certificate.environment },
+    });
   }
 
   async start(): Promise<void> {

@@ -1,8 +1,9 @@
 import type { StartTarget } from './api-target';
 import { EmbeddedProcess } from '../processes/embedded-process';
 
-/** A real process as a target of the API suites; stopped the polite way, and its data removed. */
-export const startEmbedded: StartTarget = (environment) => start(new EmbeddedProcess({ environment }));
+/** A real process with two HTTP threads as a target of the API suites; ended the polite way, and its data removed. */
+export const startEmbedded: StartTarget = (environment) =>
+  start(new EmbeddedProcess({ environment: { HTTP_THREADS: '2', ...environment } }));
 
 /** The same on one processor. */
 export const startOnOneProcessor: StartTarget = (environment) =>
