@@ -2,6 +2,12 @@ import type { KeywordMeaning, KeywordPlan, KeywordUnit } from '../../../shared/c
 import type { KeywordStatistics } from '../../../shared/contract/shard/shard-read';
 import { plainEdits } from './plain-expansions';
 
+function timesIn(document: readonly string[], word: string): number {
+  let count = 0;
+  for (const term of document) if (term === word) count += 1;
+  return count;
+}
+
 /** How often a unit is in a document, and its idf. `mayMean`: whether a meaning's filter is passed. */
 function weighedAny(
   unit: KeywordUnit,
@@ -11,7 +17,7 @@ function weighedAny(
   mayMean: (meaning: KeywordMeaning) => boolean,
 ) {
   const { meanings = [], more = [] } = unit;
-  const times = (word: string): number => document.filter((term) => term === word).length;
+  const times = (word: string): number => timesIn(document, word);
   const listed = unit.terms.map((place) => terms[place]);
   const factorOf = (word: string): number => {
     const factors = more.map(({ term, by }) => {
@@ -23,11 +29,16 @@ function weighedAny(
   };
   const frequency =
     listed.reduce((sum, term, i) => sum + unit.factors![i] * times(term), 0) +
-    [...new Set(document)].reduce((sum, term) => sum + (listed.includes(term) ? 0 : factorOf(term) * times(term)), 0) +
+    (more.length === 0 ? [] : [...new Set(document)]).reduce(
+      (sum, term) => sum + (listed.includes(term) ? 0 : factorOf(term) * times(term)),
+      0,
+    ) +
     meanings.reduce(
       (sum, meaning) => sum + (mayMean(meaning) ? Math.min(...meaning.terms.map((place) => times(terms[place]))) : 0),
       0,
     );
+  // Most documents: how rare the words are does not matter there.
+  if (frequency === 0) return { frequency, idf: 0 };
   const having = (place: number): number => statistics.documentFrequencies[place];
   const containing = Math.max(
     -1,
@@ -50,12 +61,13 @@ function weighed(
   mayMean: (meaning: KeywordMeaning) => boolean,
 ) {
   if (unit.factors !== undefined) return weighedAny(unit, document, terms, statistics, mayMean);
-  const frequencies = unit.terms.map((place) => document.filter((term) => term === terms[place]).length);
+  const frequency = Math.min(...unit.terms.map((place) => timesIn(document, terms[place])));
+  if (frequency === 0) return { frequency, idf: 0 };
   const idf = unit.terms.reduce((sum, place) => {
     const containing = statistics.documentFrequencies[place];
     return sum + Math.log(1 + (statistics.documentCount - containing + 0.5) / (containing + 0.5));
   }, 0);
-  return { frequency: Math.min(...frequencies), idf: unit.isFree === true ? 0 : idf };
+  return { frequency, idf: unit.isFree === true ? 0 : idf };
 }
 
 /**
