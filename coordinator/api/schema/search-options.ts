@@ -120,7 +120,7 @@ const reranking = z.object({
     description: 'One of RERANK_MODEL; left out: the first.',
   }),
   top_n: optional(integer(1, REQUEST_BOUNDS.rerankedMax)).meta({
-    description: `How many results the model reads; k + offset is at most that. Default: ${RERANKED_DEFAULT}, or k + offset if that is more.`,
+    description: `How many results the model reads; k + offset is at most that. Default: ${RERANKED_DEFAULT}, or k + offset if that is more and there is no cursor.`,
   }),
   min_score: optional(z.number()).meta({
     description: 'Results that the model scores less, or not at all, are left out.',
@@ -263,8 +263,10 @@ function optionsOf(limits: HttpLimits) {
           'A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.',
       }),
       (draft, { model, top_n, min_score: leastScore, budget_ms: budgetMs, text: field }) => {
-        const { k, offset } = draft.page;
-        draft.rerank = { model, topN: top_n ?? Math.max(RERANKED_DEFAULT, k + offset), leastScore, budgetMs, field };
+        const { k, offset, cursor } = draft.page;
+        // Of a chain all pages have the same, and k may differ.
+        const fallback = cursor === undefined ? Math.max(RERANKED_DEFAULT, k + offset) : RERANKED_DEFAULT;
+        draft.rerank = { model, topN: top_n ?? fallback, leastScore, budgetMs, field };
       },
     ),
     min_score: option(

@@ -18,8 +18,8 @@ interface RerankedPlace {
 
 /**
  * A page of a list of which a model reads the first hits. These are fixed by where the first list ended when the first
- * page was asked for; then the order of the model is fixed, too, because the score of a hit does not depend on others.
- * So each page goes on behind the last hit of the one before.
+ * page was asked for. Which of them were given is in the cursor by their digests: the scores of a model differ in their
+ * last digits with the texts that it reads at once, so a hit behind the last one may come before it the next time.
  */
 export async function chainedReranking(
   parts: {
@@ -39,20 +39,22 @@ export async function chainedReranking(
     if (!start.isBegun && list.isMore) end = list.hits.at(-1)!;
     return { ...list, hits: list.hits.filter((hit) => end === null || compareHits(hit, end) <= 0) };
   });
+  const stateWith = (names: string[]): readonly unknown[] => [placeToJson(end), start.given.with(names).toText()];
   if (grouping !== undefined) {
     const groups = (await groupsOf(ordered, grouping)).filter((group) => !start.given.has(nameOf(group)));
     const shown = groups.slice(0, k);
     return {
       ranked: { hits: shown.flatMap(({ hits }) => hits), groups: shown, totalCount, rerank },
-      next: groups.length > k ? [placeToJson(end), start.given.with(shown.map(nameOf)).toText()] : null,
+      next: groups.length > k ? stateWith(shown.map(nameOf)) : null,
     };
   }
-  const behind = ordered.filter((one) => start.after === null || compareReranked(placeOf(one), start.after) > 0);
-  const shown = behind.slice(0, k);
-  const last = behind.length > k ? placeOf(shown[k - 1]) : null;
+  // A cursor of an earlier version has the place of the last hit.
+  const isBehind = (one: Candidate): boolean => start.after === null || compareReranked(placeOf(one), start.after) > 0;
+  const left = ordered.filter((one) => isBehind(one) && !start.given.has(one.hit.externalId));
+  const shown = left.slice(0, k).map(({ hit }): ScoredHit => hit);
   return {
-    ranked: { hits: shown.map(({ hit }): ScoredHit => hit), totalCount, rerank },
-    next: last === null ? null : [placeToJson(end), [last.isBehind, placeToJson(last.place)]],
+    ranked: { hits: shown, totalCount, rerank },
+    next: left.length > k ? stateWith(shown.map(({ externalId }) => externalId)) : null,
   };
 }
 

@@ -1560,7 +1560,7 @@ export interface Operations {
       rerank?: {
         /** One of RERANK_MODEL; left out: the first. */
         model?: string;
-        /** How many results the model reads; k + offset is at most that. Default: 50, or k + offset if that is more. */
+        /** How many results the model reads; k + offset is at most that. Default: 50, or k + offset if that is more and there is no cursor. */
         top_n?: number;
         /** Results that the model scores less, or not at all, are left out. */
         min_score?: number;
@@ -1706,7 +1706,7 @@ export interface Operations {
         rerank?: {
           /** One of RERANK_MODEL; left out: the first. */
           model?: string;
-          /** How many results the model reads; k + offset is at most that. Default: 50, or k + offset if that is more. */
+          /** How many results the model reads; k + offset is at most that. Default: 50, or k + offset if that is more and there is no cursor. */
           top_n?: number;
           /** Results that the model scores less, or not at all, are left out. */
           min_score?: number;
@@ -1894,7 +1894,7 @@ export interface Operations {
       rerank?: {
         /** One of RERANK_MODEL; left out: the first. */
         model?: string;
-        /** How many results the model reads; k + offset is at most that. Default: 50, or k + offset if that is more. */
+        /** How many results the model reads; k + offset is at most that. Default: 50, or k + offset if that is more and there is no cursor. */
         top_n?: number;
         /** Results that the model scores less, or not at all, are left out. */
         min_score?: number;
@@ -2085,7 +2085,7 @@ export interface Operations {
       rerank?: {
         /** One of RERANK_MODEL; left out: the first. */
         model?: string;
-        /** How many results the model reads; k + offset is at most that. Default: 50, or k + offset if that is more. */
+        /** How many results the model reads; k + offset is at most that. Default: 50, or k + offset if that is more and there is no cursor. */
         top_n?: number;
         /** Results that the model scores less, or not at all, are left out. */
         min_score?: number;
@@ -2274,7 +2274,7 @@ export interface Operations {
       rerank?: {
         /** One of RERANK_MODEL; left out: the first. */
         model?: string;
-        /** How many results the model reads; k + offset is at most that. Default: 50, or k + offset if that is more. */
+        /** How many results the model reads; k + offset is at most that. Default: 50, or k + offset if that is more and there is no cursor. */
         top_n?: number;
         /** Results that the model scores less, or not at all, are left out. */
         min_score?: number;

@@ -65,6 +65,11 @@ test('reranking reads 50 hits or as many as the page needs', () => {
   expect(rerankOf({ rerank: null })).toBeUndefined();
   expect(rerankOf({ rerank: {} })).toEqual({ ...none, topN: 50 });
   expect(rerankOf({ k: 60, offset: 20, rerank: {} })).toEqual({ ...none, topN: 80 });
+  // Pages of one chain may have another k, and are of one list.
+  for (const k of [10, 60])
+    expect(rerankOf({ k, rerank: { top_n: 70 }, cursor: 'first' })).toEqual({ ...none, topN: 70 });
+  expect(rerankOf({ k: 10, rerank: {}, cursor: 'first' })).toEqual({ ...none, topN: 50 });
+  expect(() => rerankOf({ k: 60, rerank: {}, cursor: 'first' })).toThrow('is 50, and k');
   expect(rerankOf({ rerank: BODY.rerank })).toEqual({
     model: 'm',
     topN: 60,
