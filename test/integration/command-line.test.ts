@@ -64,6 +64,12 @@ describe('quiver', () => {
       ),
     ).toEqual(['c']);
     expect(ids((await cli.succeed(['search', 'things', '--item', 'a', '-k', '1', '--json'])).output)).toEqual(['c']);
+    const legs = JSON.stringify([{ query_text: 'pear' }, { text: 'pear', weight: 0 }]);
+    expect((await cli.succeed(['search', 'things', '--legs', legs, '--json'])).output).toEqual(
+      (await cli.succeed(['search', 'things', '--text', 'pear', '--hybrid', '0', '--json'])).output,
+    );
+    const twice = await cli.run(['search', 'things', 'pear', '--legs', legs]);
+    expect(twice.messages).toContain('--legs says what to search for');
     expect(ids((await cli.succeed(['search', 'things', '--text', 'pear', '--hybrid', '0', '--json'])).output)).toEqual([
       'b',
     ]);

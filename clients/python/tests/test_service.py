@@ -270,6 +270,12 @@ async def test_searches_of_every_kind(items: Any) -> None:
         await got(items.recommend("i0", positives=["i1"]))
     fused = await got(items.hybrid_search("apple", [0, 0], fusion={"kind": "rrf", "constant": 1}, score_scale="unit", explain=True))
     assert 0 < fused.results[0].vector_part < fused.results[0].score <= 1
+    legs: list[dict[str, Any]] = [{"vector": np.array([0, 0]), "filters": {"n": np.int64(1)}}, {"like": {"id": "i0"}, "weight": 2}]
+    several_lists = await got(items.hybrid_search(legs=legs, explain=True))
+    assert several_lists.results[0].external_id == "i1"
+    assert [place.rank for place in several_lists.results[0].legs or []] == [1, 1]
+    with pytest.raises(InvalidValueError, match=r"legs\[1\].like.positives"):
+        await got(items.hybrid_search(legs=[legs[0], {"like": {"positives": "i0"}}]))
     assert [(hit.text, hit.external_id) for hit in (await got(items.query("sky", filters={"n": 3}))).results] == [("grey sky", "i3")]
     assert (await got(items.recall_check(queries=[[0, 0]], k=2))).recall == 1
     assert await got(items.count({"n": {"$gt": 0}})) == 3

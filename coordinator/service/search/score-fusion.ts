@@ -27,11 +27,14 @@ interface Depth {
   best: number;
 }
 
-/** An item by its number, and the depth that it has its score at. */
+/** An item, and the depth that it has its score at. */
 interface TakenItem {
-  item: number;
   externalId: string;
   score: number;
+  item: number;
+  /** The first list that has it there, and its index in it. */
+  list: number;
+  index: number;
   by: Depth;
 }
 
@@ -52,11 +55,11 @@ export class ScoreFusion {
   /** Whether hits that no other list has come in the order of answers as they are. */
   private readonly isInOrder: readonly boolean[];
   /** By list and index: the number of the item. */
-  private readonly items: readonly Uint32Array[];
+  private items: readonly (readonly number[])[] = [];
   /** By list and number: the index of the item; −1: not in it. */
-  private places: readonly Int32Array[] = [];
-  private externalIds: readonly string[] = [];
-  private isTaken = new Uint8Array(0);
+  private places: readonly (readonly number[])[] = [];
+  /** By number: in how many lists it is; 0: it was taken. */
+  private counts: number[] = [];
 
   constructor(
     lists: readonly WeighedList[],
@@ -64,7 +67,6 @@ export class ScoreFusion {
   ) {
     this.lists = lists.map((list) => (list.weight > 0 ? list : { ...list, hits: [] }));
     this.isInOrder = lists.map(({ weight }) => fusing.kind === 'rrf' && weight >= WEIGHT_MIN);
-    this.items = this.lists.map(({ hits }) => new Uint32Array(hits.length));
   }
 
   /** One list alone keeps its ranks at any depth, but not its least score. */
@@ -74,28 +76,40 @@ export class ScoreFusion {
 
   /** Finds the items that are in several lists. */
   *meet(): Generator<undefined, void> {
-    const externalIds: string[] = [];
-    const numbers = this.isOneAlone ? null : new Map<string, number>();
+    const numbers = new Map<string, number>();
+    const [first, last] = [this.lists.findIndex(isFilled), this.lists.findLastIndex(isFilled)];
+    const counts: number[] = [];
+    const all: number[][] = [];
     for (const [list, { hits }] of this.lists.entries()) {
-      const items = this.items[list];
+      const items: number[] = [];
       for (let i = 0; i < hits.length; i++) {
         const { externalId } = hits[i];
-        let number = numbers?.get(externalId);
-        if (number === undefined) {
-          number = externalIds.push(externalId) - 1;
-          numbers?.set(externalId, number);
+        // Nothing comes before the first list, and nothing asks for what is in the last one alone.
+        const known = list === first ? undefined : numbers.get(externalId);
+        if (known === undefined) {
+          const number = counts.push(1) - 1;
+          items.push(number);
+          if (list !== last) numbers.set(externalId, number);
+        } else {
+          items.push(known);
+          counts[known] += 1;
         }
-        items[i] = number;
         if (isStep(i)) yield;
       }
+      all.push(items);
     }
-    this.externalIds = externalIds;
-    this.isTaken = new Uint8Array(externalIds.length);
-    this.places = this.items.map((items) => {
-      const places = new Int32Array(externalIds.length).fill(-1);
-      for (let i = 0; i < items.length; i++) places[items[i]] = i;
-      return places;
-    });
+    this.items = all;
+    this.counts = counts;
+    const places: number[][] = [];
+    for (const items of all) {
+      const own = new Array<number>(counts.length).fill(-1);
+      for (let i = 0; i < items.length; i++) {
+        own[items[i]] = i;
+        if (isStep(i)) yield;
+      }
+      places.push(own);
+    }
+    this.places = places;
   }
 
   /**
@@ -104,27 +118,30 @@ export class ScoreFusion {
    */
   *take(depth: number, count: number): Generator<undefined, TakenItem[]> {
     const by = this.at(depth);
-    const runs: TakenItem[][] = [[]];
-    const alone: number[][] = [];
+    const { counts } = this;
+    const runs: TakenItem[][] = [];
+    let run: TakenItem[] = [];
+    const heads: (() => TakenItem | null)[] = [];
     for (const [list, items] of this.items.entries()) {
-      const own: number[] = [];
-      alone.push(own);
+      const alone: number[] = [];
+      const isInOrder = this.isInOrder[list];
       for (let i = 0; i < by.ends[list]; i++) {
         const item = items[i];
-        const others = this.isTaken[item] === 1 ? LOOKED_AT : this.othersWith(item, list, by);
-        if (others === 0 && this.isInOrder[list]) own.push(item);
-        else if (others !== LOOKED_AT && runs.at(-1)!.push(this.taken(item, by)) === HITS_PER_STEP) {
-          runs.at(-1)!.sort(compareHits);
-          runs.push([]);
+        if (counts[item] > 0) {
+          const others = counts[item] === 1 ? 0 : this.othersWith(item, list, by);
+          if (others === 0 && isInOrder) alone.push(i);
+          else if (others !== LOOKED_AT) run.push(this.taken(list, i, by));
+          if (run.length === HITS_PER_STEP) {
+            runs.push(run.sort(compareHits));
+            run = [];
+          }
         }
         if (isStep(i)) yield;
       }
+      if (alone.length > 0) heads.push(headsOf(alone, (i) => this.taken(list, i, by)));
     }
-    runs.at(-1)!.sort(compareHits);
-    const heads = [
-      headsOf(mergeHits(runs, 0, count), (taken) => taken),
-      ...alone.filter((own) => own.length > 0).map((own) => headsOf(own, (item) => this.taken(item, by))),
-    ];
+    runs.push(run.sort(compareHits));
+    heads.push(headsOf(mergeHits(runs, 0, count), (taken) => taken));
     const next = heads.map((head) => head());
     const chosen: TakenItem[] = [];
     while (chosen.length < count) {
@@ -135,7 +152,7 @@ export class ScoreFusion {
       }
       if (best < 0) break;
       const taken = next[best]!;
-      this.isTaken[taken.item] = 1;
+      counts[taken.item] = 0;
       chosen.push(taken);
       next[best] = heads[best]();
       if (isStep(chosen.length)) yield;
@@ -144,11 +161,9 @@ export class ScoreFusion {
   }
 
   hitOf(taken: TakenItem, explain: boolean): ScoredHit {
-    const { externalId, score } = taken;
-    const { metadata } = this.firstOf(taken);
-    return explain
-      ? { externalId, score, metadata, explanation: this.placesOf(taken) }
-      : { externalId, score, metadata };
+    const { externalId, score, list, index } = taken;
+    const hit: ScoredHit = { externalId, score, metadata: this.lists[list].hits[index].metadata };
+    return explain ? { ...hit, explanation: this.placesOf(taken) } : hit;
   }
 
   private placesOf({ item, by: { ends, parts, best } }: TakenItem): LegPlace[] {
@@ -159,13 +174,8 @@ export class ScoreFusion {
     });
   }
 
-  private firstOf({ item, by: { ends } }: TakenItem): Hit {
-    const list = this.places.findIndex((places, i) => places[item] >= 0 && places[item] < ends[i]);
-    return this.lists[list].hits[this.places[list][item]];
-  }
-
   private get isOneAlone(): boolean {
-    return this.lists.filter(({ hits }) => hits.length > 0).length < 2;
+    return this.lists.filter(isFilled).length < 2;
   }
 
   private at(depth: number): Depth {
@@ -189,13 +199,15 @@ export class ScoreFusion {
     return others;
   }
 
-  private taken(item: number, by: Depth): TakenItem {
-    let sum = 0;
-    for (let list = 0; list < this.places.length; list++) {
-      const at = this.places[list][item];
-      if (at >= 0 && at < by.ends[list]) sum += by.parts[list](at);
+  private taken(list: number, index: number, by: Depth): TakenItem {
+    const item = this.items[list][index];
+    let sum = by.parts[list](index);
+    for (let other = list + 1; other < this.places.length; other++) {
+      const at = this.places[other][item];
+      if (at >= 0 && at < by.ends[other]) sum += by.parts[other](at);
     }
-    return { item, externalId: this.externalIds[item], score: finite(sum / by.best), by };
+    const { externalId } = this.lists[list].hits[index];
+    return { externalId, score: finite(sum / by.best), item, list, index, by };
   }
 }
 
@@ -243,6 +255,10 @@ function bestPart(fusing: Fusing, { hits, weight }: WeighedList, depth: number):
 /** Dot products of huge vectors are infinite, and the sum of two such may be no number. */
 function finite(score: number): number {
   return Number.isNaN(score) ? 0 : Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, score));
+}
+
+function isFilled({ hits }: WeighedList): boolean {
+  return hits.length > 0;
 }
 
 function isStep(i: number): boolean {

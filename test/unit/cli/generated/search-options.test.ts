@@ -129,6 +129,11 @@ test('each option has a flag, but for timings; one that a search does not have i
     expect(() => given(flag, 'much')).toThrow('It must be a number');
   }
   expect(() => optionsGiven(given('--fusion', 'rrf'), 'item')).toThrow('--fusion is for --hybrid');
+  const legs = [{ text: 'a', weight: 2 }, { query_text: 'b' }];
+  expect(optionsGiven(given('--legs', JSON.stringify(legs)), 'hybrid')).toEqual({ k: 10, legs });
+  expect(() => given('--legs', '{')).toThrow('It must be JSON');
+  expect(() => given('--legs', '{}')).toThrow('It must be a list of legs');
+  expect(() => given('--legs', '@/nowhere/legs.json')).toThrow('It must be JSON, or @ and a file of it');
   expect(() => given('--diversity', 'author')).toThrow('It must be a number from 0 to 1, or a path');
   expect(() => given('--match', '0')).toThrow('It must be any, all, or a number above 0 up to 1');
   expect(() => given('--field-weights', 'title')).toThrow('It must be paths with whole numbers');

@@ -18,4 +18,14 @@ test('examples of a search have their vectors as base64, wherever a vector may b
   expect(() => fieldsBody({ positives: [{ vector: [1, NaN] }] }, 'queries[3]')).toThrow(
     'queries[3].positives[0].vector',
   );
+  const legs = [{ vector, weight: 2 }, { like: { positives: [{ vector }] } }];
+  expect(fieldsBody({ legs })).toEqual({
+    legs: [
+      { vector: base64FromVector(vector), weight: 2 },
+      { like: { positives: [{ vector: base64FromVector(vector) }] } },
+    ],
+  });
+  expect(() => fieldsBody({ legs: [{ like: { negatives: [{ vector: [NaN] }] } }] })).toThrow(
+    'legs[0].like.negatives[0].vector',
+  );
 });
