@@ -25,6 +25,7 @@ const BENCHES = {
   'keyword-features': ['../test/bench/keyword-features-bench.mjs', 'keywordFeaturesBench'],
   'query-features': ['../test/bench/query-features-bench.mjs', 'queryFeaturesBench'],
   rerank: ['../test/bench/rerank-bench.mjs', 'rerankBench'],
+  cursors: ['../test/bench/cursors-bench.mjs', 'cursorsBench'],
   loading: ['../test/bench/loading-bench.mjs', 'loadingBench'],
   serving: ['../test/bench/serving-bench.mjs', 'servingBench'],
   threads: ['../test/bench/threads-bench.mjs', 'threadsBench'],

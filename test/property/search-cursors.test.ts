@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto';
 import type { RunningService } from '../../coordinator/service-factory';
 import { StoredRestores } from '../../coordinator/jobs/restore/stored-restores';
 import { ONLY_DRIVER } from '../../coordinator/jobs/driving/owned-entry';
 import { Resharder } from '../../coordinator/jobs/reshard/resharder';
-import type { PageCursor, SearchRequest } from '../../coordinator/service/search-request';
-import type { ScoredHit, VectorInput } from '../../coordinator/service/service';
+import type { RerankProvider } from '../../coordinator/models/rerank/reranker';
+import type { Fusing, Grouping, PageCursor, SearchRequest } from '../../coordinator/service/search-request';
+import type { FoundGroup, ScoredHit, VectorInput } from '../../coordinator/service/service';
 import type { IndexFactories } from '../../node/engine/shard/shard-indexes';
 import type { Filter } from '../../shared/contract/filter/filter';
 import type { ShardClient, ShardId } from '../../shared/contract/shard/shard-client';
@@ -21,7 +23,7 @@ import {
   quantizedDiskFactories,
   ShardNode,
 } from '../support/shards/shard-node';
-import { byExamples, type GivenSearch, like, nearest } from '../support/stories/search-forms';
+import { byExamples, fused, type GivenSearch, like, nearest } from '../support/stories/search-forms';
 import { runSeed, seededRandom } from '../support/values/random';
 
 /**
@@ -94,7 +96,7 @@ class Story {
     nodes.push(...replicas);
     const turns = seededRandom(seed + round);
     const client = replicated(replicas, () => Math.floor(turns() * replicas.length));
-    const started = await plainService({ shardClient: client, clock });
+    const started = await plainService({ shardClient: client, clock, reranker: RERANKER });
     await started.service.collections.create(newCollection('c', { dim: DIM, metric: 'cosine', shards }));
     return new Story(round, replicas, started, client, clock, openStore === openRocksStore);
   }
@@ -111,7 +113,12 @@ class Story {
     if (!this.canRestart) return;
     const replica = this.replicas[this.below(this.replicas.length)];
     await replica.restart();
-    this.started = await plainService({ store: this.store, shardClient: this.client, clock: this.clock });
+    this.started = await plainService({
+      store: this.store,
+      shardClient: this.client,
+      clock: this.clock,
+      reranker: RERANKER,
+    });
   }
 
   below(bound: number): number {
@@ -132,7 +139,10 @@ class Story {
     return {
       externalId: `item-${this.below(ITEMS)}`,
       source: { vector: this.vector() },
-      metadata: JSON.stringify({ n: this.below(4) }),
+      metadata: JSON.stringify({
+        n: this.below(4),
+        g: this.pick([`doc-${this.below(40)}`, 'most', ['most', 7], null]),
+      }),
       text: this.pick(['red stone', 'green river', undefined]),
     };
   }
@@ -171,9 +181,24 @@ class Story {
     }
   }
 
-  async page(request: SearchRequest): Promise<{ hits: ScoredHit[]; next: string | null }> {
-    const { hits, nextCursor } = await this.service.search.search('c', request);
-    return { hits, next: nextCursor! };
+  async page(
+    request: SearchRequest,
+  ): Promise<{ hits: ScoredHit[]; groups: readonly FoundGroup[]; next: string | null }> {
+    const { hits, groups = [], nextCursor } = await this.service.search.search('c', request);
+    return { hits, groups, next: nextCursor! };
+  }
+
+  /** Whether an item has not changed since now. */
+  unchanged(): (hit: ScoredHit) => boolean {
+    const before = new Map(this.changes);
+    return ({ externalId }) => this.changes.get(externalId) === before.get(externalId);
+  }
+
+  /** Something changes, most of the time. */
+  async goesOn(): Promise<void> {
+    if (this.clock instanceof ManualClock) this.clock.advance(500);
+    if (this.below(2) === 0) await this.write(1 + this.below(4));
+    if (this.below(8) === 0) await this.restart();
   }
 }
 
@@ -198,9 +223,7 @@ async function walked(story: Story, effort: SearchEffort): Promise<ScoredHit[]> 
     hits.push(...found.hits);
     cursor = found.next;
     if (cursor === null) break;
-    if (story.clock instanceof ManualClock) story.clock.advance(500);
-    if (story.below(2) === 0) await story.write(1 + story.below(4));
-    if (story.below(8) === 0) await story.restart();
+    await story.goesOn();
   }
   expect(hits).toEqual([...hits].sort(compareHits));
   const ids = hits.map(({ externalId }) => externalId);
@@ -211,6 +234,122 @@ async function walked(story: Story, effort: SearchEffort): Promise<ScoredHit[]> 
   return hits;
 }
 
+/** The same of groups. */
+async function walkedGroups(story: Story): Promise<unknown> {
+  const form = story.form(EXACT);
+  const groups: Grouping = {
+    path: 'g',
+    size: story.pick([1, 2, 5]),
+    missing: story.pick(['leave_out', 'each'] as const),
+  };
+  const request = (page: Pick<GivenSearch, 'k' | 'cursor'>): SearchRequest => {
+    const search = form(page);
+    return { ...search, page: { ...search.page, groups } };
+  };
+  const { groups: all = [] } = await story.service.search.search('c', request({ k: 2_000 }));
+  const isUnchanged = story.unchanged();
+  const found: FoundGroup[] = [];
+  for (let cursor: string | null = null; ; await story.goesOn()) {
+    const k = story.pick([1, 3, 10]);
+    const page = await story.page(request({ k, cursor: cursorOf(cursor) }));
+    expect(page.hits.filter((hit) => !isUnchanged(hit))).toEqual([]);
+    expect(page.groups.length).toBe(page.next === null ? Math.min(k, page.groups.length) : k);
+    found.push(...page.groups);
+    cursor = page.next;
+    if (cursor === null) break;
+  }
+  const names = found.map(({ key, hits }) => (key === null ? `alone ${hits[0].externalId}` : JSON.stringify(key)));
+  expect(new Set(names).size).toBe(names.length);
+  const stayed = all.filter(({ hits }) => hits.every(isUnchanged));
+  const known = new Map(found.map((group, i) => [names[i], group]));
+  for (const group of stayed) {
+    const name = group.key === null ? `alone ${group.hits[0].externalId}` : JSON.stringify(group.key);
+    expect(known.get(name)).toEqual(group);
+  }
+  return found;
+}
+
+/** The same of lists that are fused: the union of their items. */
+async function walkedFused(story: Story): Promise<unknown> {
+  const given = {
+    queryText: story.pick(['red', 'green river', 'red river']),
+    vector: story.pick([story.vector(), story.vector(), undefined]),
+    alpha: story.pick([0, 0.3, 0.5, 1]),
+    fusing: story.pick([undefined, { kind: 'rrf' as const, constant: 7, isUnit: true }, LINEAR]),
+    filter: story.filter(),
+    effort: EXACT,
+  };
+  const ks = [1, 3, 10, 40];
+  const isStill = story.below(3) === 0;
+  const { hits: all } = await story.service.search.search('c', fused({ ...given, k: 2_000 }));
+  const first = await story.service.search.search('c', fused({ ...given, k: 10 }));
+  const isUnchanged = story.unchanged();
+  const found: ScoredHit[] = [];
+  for (let cursor: string | null = null; ; isStill || (await story.goesOn())) {
+    const k = cursor === null ? 10 : story.pick(ks);
+    const page = await story.page(fused({ ...given, k, cursor: cursorOf(cursor) }));
+    if (cursor === null) expect(page.hits).toEqual(first.hits);
+    expect(page.hits.filter((hit) => !isUnchanged(hit))).toEqual([]);
+    expect(page.hits.length).toBe(page.next === null ? Math.min(k, page.hits.length) : k);
+    found.push(...page.hits);
+    cursor = page.next;
+    if (cursor === null) break;
+  }
+  const idsOf = (hits: readonly ScoredHit[]): string[] => hits.map(({ externalId }) => externalId).sort();
+  expect(idsOf(found)).toEqual([...new Set(idsOf(found))]);
+  expect(idsOf(found.filter(isUnchanged))).toEqual(idsOf(all.filter(isUnchanged)));
+  return found.map(({ externalId, score }) => [externalId, score]);
+}
+
+const LINEAR: Fusing = { kind: 'linear', constant: 60, isUnit: false };
+
+/** A score by the text alone, often the same. */
+const RERANKER: RerankProvider = {
+  modelOf: async () => 'model',
+  score: async (_model, query, texts) =>
+    texts.map((text) => (createHash('sha256').update(`${query}\n${text}`).digest()[0] % 9) / 8),
+};
+
+/** The same of a list of which a model reads the first. */
+async function walkedReranked(story: Story): Promise<unknown> {
+  const [vector, filter, topN] = [story.vector(), story.filter(), 40];
+  const leastScore = story.pick([undefined, 0.3]);
+  const isGrouped = story.below(2) === 0;
+  const isFused = story.below(2) === 0;
+  const request = (page: Pick<GivenSearch, 'k' | 'cursor'>): SearchRequest => ({
+    ...(isFused
+      ? fused({ queryText: 'red river', vector, filter, effort: EXACT, ...page })
+      : nearest({
+          source: { vector, text: 'red' },
+          filter,
+          effort: EXACT,
+          ...(isGrouped && { groups: { path: 'g', size: 2, missing: 'leave_out' as const } }),
+          ...page,
+        })),
+    rerank: { model: undefined, topN, leastScore, budgetMs: undefined, field: 'text' },
+  });
+  const { hits: all } = await story.service.search.search('c', request({ k: topN }));
+  const isUnchanged = story.unchanged();
+  const ids = new Set(all.map(({ externalId }) => externalId));
+  const found: ScoredHit[] = [];
+  const keys: unknown[] = [];
+  for (let cursor: string | null = null; ; await story.goesOn()) {
+    const page = await story.page(request({ k: story.pick([1, 3, 10]), cursor: cursorOf(cursor) }));
+    expect(page.hits.filter((hit) => !isUnchanged(hit))).toEqual([]);
+    found.push(...page.hits);
+    keys.push(...page.groups.map(({ key }) => key));
+    cursor = page.next;
+    if (cursor === null) break;
+  }
+  expect(new Set(keys).size).toBe(keys.length);
+  if (isGrouped && !isFused) return keys;
+  const placeOf = ({ externalId, score }: ScoredHit): object => ({ externalId, score });
+  expect(found.filter(({ externalId }) => !ids.has(externalId))).toEqual([]);
+  const stayed = all.filter(isUnchanged);
+  expect(found.filter(isUnchanged).map(placeOf)).toEqual(stayed.map(placeOf));
+  return found.map(placeOf);
+}
+
 async function run(round: number, options: Parameters<typeof Story.begin>[1]): Promise<unknown[]> {
   const story = await Story.begin(round, options);
   await story.service.vectors.upsert('c', [
@@ -219,6 +358,8 @@ async function run(round: number, options: Parameters<typeof Story.begin>[1]): P
   for (let i = 0; i < 8; i += 1) await story.write(60);
   const told: unknown[] = [];
   for (let i = 0; i < 6; i += 1) told.push(await walked(story, EXACT));
+  for (let i = 0; i < 4; i += 1)
+    told.push(await walkedGroups(story), await walkedReranked(story), await walkedFused(story));
   return told;
 }
 
@@ -252,6 +393,37 @@ test('calibrated lists are read to their end, too', async () => {
   ]);
   for (let i = 0; i < 8; i += 1) await story.write(60);
   for (let i = 0; i < 6; i += 1) expect((await walked(story, { type: 'calibrated' })).length).toBeGreaterThan(0);
+});
+
+test('fused lists of many blocks have each item once, whichever list had it first', async () => {
+  const story = await Story.begin(10, { factories: plainFactories, shards: 2 });
+  await story.service.vectors.upsert(
+    'c',
+    Array.from({ length: 900 }, (_, i): VectorInput => ({
+      externalId: `i-${i}`,
+      source: { vector: story.vector() },
+      metadata: undefined,
+      text: i % 4 === 0 ? undefined : `${'red '.repeat(1 + (i % 5))}${'stone '.repeat(i % 7)}`,
+    })),
+  );
+  const search = { queryText: 'red', vector: story.vector(), effort: EXACT, explain: true };
+  const found: ScoredHit[] = [];
+  let cursor: string | null = null;
+  do {
+    const page = await story.page(fused({ ...search, k: 30, cursor: cursorOf(cursor) }));
+    found.push(...page.hits);
+    cursor = page.next;
+    // Of what is still to come, some goes.
+    if (found.length === 300) await story.service.vectors.delete('c', ['i-1', 'i-2', 'i-3']);
+  } while (cursor !== null);
+  const ids = found.map(({ externalId }) => externalId);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(ids.length).toBeGreaterThanOrEqual(897);
+  const ranks = found.map(({ explanation }) => Math.min(...explanation!.map(({ rank }) => rank ?? Infinity)));
+  // The first block has the first 200 of both lists, the second what is in neither of those, and so on.
+  const blocks = ranks.map((rank) => Math.ceil(rank / 200));
+  expect(blocks).toEqual(blocks.toSorted((a, b) => a - b));
+  expect(new Set(blocks)).toEqual(new Set([1, 2, 3, 4, 5]));
 });
 
 test('pages of one score come by ids, however many there are', async () => {

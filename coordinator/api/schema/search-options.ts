@@ -12,6 +12,7 @@ import {
   type SearchRequest,
   type Source,
 } from '../../service/search-request';
+import { FUSED_PAGE_MAX } from '../../service/search/chained-fusion';
 import { HIGHLIGHTED_UNITS_MAX, HIT_SENTENCES_MAX, NEAREST_SENTENCES_MAX } from '../../service/search/highlighted-hits';
 import { type HttpLimits, REQUEST_BOUNDS } from '../requests/http-limits';
 import { boundedArray, filters, integer, metadataFields, optional, withDefault } from '../fields/fields';
@@ -440,6 +441,8 @@ function checkCursor(
   source: Source | null,
   given: Partial<GivenOptions>,
   sink: IssueSink,
+  { k, groups }: Page,
+  kName: string,
 ): void {
   if (cursor === undefined) return;
   const refuse = (message: string, name: string): void =>
@@ -453,14 +456,22 @@ function checkCursor(
     );
   if (rerank?.budgetMs !== undefined)
     refuse('with budget_ms, what is read in time is put in order, which differs from page to page', 'cursor');
-  if (source?.type === 'fused')
-    refuse('continues lists of one kind, not of vectors and keywords: take offset', 'cursor');
-  if (source?.type === 'examples' && source.strategy === 'best_score')
+  const legs = source?.type === 'fused' ? source.legs : [];
+  if (legs.length > 0 && groups !== undefined)
+    refuse('continues groups of one list, and this search fuses several: take offset', 'cursor');
+  if (source?.type === 'fused' && (source.fusing?.kind === 'relative' || source.fusing?.kind === 'dbsf'))
+    refuse('continues lists that are fused by ranks or by sums, and fusion asks for shares of their scores', 'cursor');
+  if (legs.length > 0 && k > FUSED_PAGE_MAX)
+    report(sink, given, `continues fused lists in pages of at most ${FUSED_PAGE_MAX}, and ${kName} is ${k}`, {
+      kind: 'limit_exceeded',
+      path: ['cursor'],
+    });
+  if ([source, ...legs.map(({ of }) => of)].some((one) => one?.type === 'examples' && one.strategy === 'best_score'))
     refuse(
       'continues lists in the order of one vector, and strategy "best_score" has several: take "average"',
       'cursor',
     );
-  if (filter !== null && isOfNow(filter))
+  if ([filter, ...legs.map((leg) => leg.filter)].some((one) => one !== null && isOfNow(one)))
     refuse('have dates from now, which another page would take for others: give the dates themselves', 'filters');
 }
 
@@ -521,7 +532,7 @@ export function searchFields(limits: HttpLimits): SearchFields {
       const found = source();
       checkHighlight(draft, found, given, sink);
       checkRerank(draft, found, given, sink, kName);
-      checkCursor(draft, found, given, sink);
+      checkCursor(draft, found, given, sink, draft.page, kName);
       return found === null ? z.NEVER : { ...draft, query: { source: found, ...draft.query } };
     },
   };

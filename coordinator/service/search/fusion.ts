@@ -4,7 +4,7 @@ import type { ScoredHit } from '../service';
 import { ScoreFusion, type WeighedList } from './score-fusion';
 
 /** By ranks, with the constant that the authors chose (Cormack, Clarke and Büttcher, SIGIR 2009). */
-const BY_RANKS: Fusing = { kind: 'rrf', constant: 60, isUnit: false };
+export const BY_RANKS: Fusing = { kind: 'rrf', constant: 60, isUnit: false };
 /**
  * Depth of each list per place: enough for an item in the middle of both lists to beat one that leads a single list.
  */

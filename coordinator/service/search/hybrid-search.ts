@@ -15,7 +15,7 @@ import type { ExampleVectors, LegVectors } from './example-vectors';
 import { fuse, fusionSteps, listDepth } from './fusion';
 import { bagIn, draftIn } from './collection-draft';
 import { fittingWeights } from './field-weights';
-import { type KeywordDraft, type PlannedKeywords, plannedKeywords } from './keyword-planning';
+import { type AskedKeywords, type KeywordDraft, type PlannedKeywords, plannedKeywords } from './keyword-planning';
 import { exampleItems, type Fusing, isMade, type Leg, type LegSource, textLegOf } from '../search-request';
 import { mergeHits, scoringAtLeast, sumStatistics } from './merge';
 import { scoredItems } from './scored-items';
@@ -75,9 +75,6 @@ interface LegOptions extends ListOptions, Pick<HybridRequest, 'ofBestScore'> {
 
 type KeywordSource = Extract<LegSource, { type: 'keywords' }>;
 
-/** What shards are asked for, with what they need to know of all of them. */
-type AskedKeywords = PlannedKeywords & { statistics: KeywordStatistics; fieldWeights?: readonly number[] | undefined };
-
 /**
  * Searches over the whole collection by vectors and by keywords, fused. All lists are merged over the shards before
  * they are ranked. BM25 uses the statistics of the whole collection, which are collected in a round of calls of their
@@ -100,17 +97,7 @@ export class HybridSearch {
    */
   async search(known: SearchedCollection, request: HybridRequest, call: CallOptions): Promise<ScoredHit[]> {
     const { legs, fusing } = request;
-    let collection = known;
-    const weights: (readonly number[] | undefined)[] = [];
-    for (const { of } of legs) {
-      const keywords = of.type === 'keywords' ? of.keywords : undefined;
-      const fitting =
-        keywords?.fieldWeights === undefined
-          ? undefined
-          : await fittingWeights(collection, keywords, (name) => this.catalog.read(name));
-      collection = fitting?.collection ?? collection;
-      weights.push(fitting?.fieldWeights);
-    }
+    const { collection, weights } = await this.weighted(known, legs);
     const last = request.offset + request.k;
     const depth = listDepth(legs, fusing, last);
     const leftOut = exampleItems({ type: 'fused', legs });
@@ -127,6 +114,44 @@ export class HybridSearch {
     );
     const lists = legs.map(({ name, weight }, i) => ({ name, weight, hits: hits[i] }));
     return depth < LONG_LIST ? fuse(lists, request) : inSlices(fusionSteps(lists, request));
+  }
+
+  /** What shards are asked for by each leg's words; null: it has none. Errors: as of a search. */
+  async askedOf(
+    known: SearchedCollection,
+    legs: readonly Leg[],
+    noted: NotedTerms | undefined,
+    call: CallOptions,
+  ): Promise<(AskedKeywords | null)[]> {
+    const { collection, weights } = await this.weighted(known, legs);
+    const marked = textLegOf(legs);
+    return Promise.all(
+      legs.map(async (leg, at) => {
+        const terms = leg === marked ? noted : undefined;
+        if (!isMade(leg)) await this.noteVariants(collection, leg.of, terms, call);
+        if (!isMade(leg) || leg.of.type !== 'keywords') return null;
+        return this.askedKeywords(collection, leg.of, { fieldWeights: weights[at], terms }, call);
+      }),
+    );
+  }
+
+  /** Weights of the fields that the collection has, of each leg. */
+  private async weighted(
+    known: SearchedCollection,
+    legs: readonly Leg[],
+  ): Promise<{ collection: SearchedCollection; weights: (readonly number[] | undefined)[] }> {
+    let collection = known;
+    const weights: (readonly number[] | undefined)[] = [];
+    for (const { of } of legs) {
+      const keywords = of.type === 'keywords' ? of.keywords : undefined;
+      const fitting =
+        keywords?.fieldWeights === undefined
+          ? undefined
+          : await fittingWeights(collection, keywords, (name) => this.catalog.read(name));
+      collection = fitting?.collection ?? collection;
+      weights.push(fitting?.fieldWeights);
+    }
+    return { collection, weights };
   }
 
   /** The first `depth` hits of a leg. */
@@ -197,22 +222,30 @@ export class HybridSearch {
 
   private async keywordList(
     collection: SearchedCollection,
-    { text, keywords: given }: KeywordSource,
+    of: KeywordSource,
     options: LegOptions,
     depth: number,
     call: CallOptions,
   ): Promise<Hit[]> {
-    const { terms: noted, fieldWeights } = options;
+    const asked = await this.askedKeywords(collection, of, options, call);
+    return asked === null ? [] : this.keywordHits(collection, asked, options, depth, call);
+  }
+
+  /** What shards are asked for by words; null: nothing. */
+  private async askedKeywords(
+    collection: SearchedCollection,
+    { text, keywords: given }: KeywordSource,
+    { terms: noted, fieldWeights }: Pick<LegOptions, 'terms' | 'fieldWeights'>,
+    call: CallOptions,
+  ): Promise<AskedKeywords | null> {
     const keywords = given ?? bagIn(collection, text);
     if (keywords !== undefined) {
       const asked = await this.planned(collection, draftIn(collection, keywords), call, fieldWeights);
       for (const term of termsStoodFor(asked)) noted?.add(term);
-      return asked === null ? [] : this.keywordHits(collection, asked, options, depth, call);
+      return asked;
     }
     const terms = queryTerms(analyserOf(collection), text);
-    if (terms.length === 0) return [];
-    const statistics = await this.statistics(collection, terms, call);
-    return this.keywordHits(collection, { terms, statistics }, options, depth, call);
+    return terms.length === 0 ? null : { terms, statistics: await this.statistics(collection, terms, call) };
   }
 
   /** What words stand for where it is only marked; there is no list. */

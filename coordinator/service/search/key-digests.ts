@@ -5,6 +5,8 @@ const DIGEST_BYTES = 6;
 
 /** Names by their digests, so that a cursor can hold many. */
 export class KeyDigests {
+  static readonly NONE = new KeyDigests(new Set());
+
   private constructor(private readonly digests: Set<string>) {}
 
   /** null: the text is none that {@link toText} made. */

@@ -1,6 +1,7 @@
 import { type Analyser, QUERY_TERMS_MAX, queryTerms } from '../../../shared/base/text/analyser';
 import { editsOf, type Variants, variantsOf, variedWords } from '../../../shared/base/text/word-variants';
 import type { KeywordPlan, KeywordUnit } from '../../../shared/contract/shard/keyword-plan';
+import type { KeywordStatistics } from '../../../shared/contract/shard/shard-read';
 import type { WordsCondition } from '../../../shared/contract/filter/filter';
 import { conditionOf, type KeywordClause, type KeywordMatch, type KeywordQuery, meaningOf } from '../keyword-query';
 import { type FreeUnits, withFree } from './free-units';
@@ -15,6 +16,12 @@ export interface PlannedKeywords {
   /** Undefined: any of the terms is enough. */
   plan?: KeywordPlan;
 }
+
+/** What shards are asked for, with what they need to know of all of them. */
+export type AskedKeywords = PlannedKeywords & {
+  statistics: KeywordStatistics;
+  fieldWeights?: readonly number[] | undefined;
+};
 
 /** Terms and units, before it is known which other words some of them stand for. */
 export interface KeywordDraft {

@@ -303,6 +303,11 @@ export class RankedLists {
     return { ...found, hits: found.hits.filter((hit) => !leftOut.has(hit.externalId)).slice(offset, offset + k) };
   }
 
+  /** As of {@link HybridSearch}. */
+  askedOf(...asked: Parameters<HybridSearch['askedOf']>): ReturnType<HybridSearch['askedOf']> {
+    return this.hybrid.askedOf(...asked);
+  }
+
   private async fused(
     collection: CollectionRecord,
     { query: { filter, effort }, page: { k, offset }, output }: SearchRequest,

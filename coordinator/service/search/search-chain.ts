@@ -30,8 +30,8 @@ export interface FixedList {
   uid: string;
   /** Of each shard, the highest version that belongs to the list. */
   versions: readonly number[];
-  /** What was made of a text or an item; null: the request has it, or none is needed. */
-  vector: Float32Array | null;
+  /** Of each list that is fused, or of the only one, what was made of a text or an item; null: nothing was. */
+  vectors: readonly (Float32Array | null)[];
   /** Where the page begins; how it is made is up to who made it. */
   state: readonly unknown[];
 }
@@ -49,7 +49,7 @@ export function chainOf(
   const digest = digestOf(request);
   if (text === null) return { digest, beganMs: nowMs, fixed: null };
   const elements = elementsOf(text, CURSOR_LENGTH_MAX);
-  const [version, identity, uid, ofSearch, beganMs, versions, vector, state] = elements;
+  const [version, identity, uid, ofSearch, beganMs, versions, vectors, state] = elements;
   const isWhole =
     version === VERSION &&
     elements.length === 8 &&
@@ -59,7 +59,8 @@ export function chainOf(
     Number.isSafeInteger(beganMs) &&
     Array.isArray(versions) &&
     versions.every((one) => Number.isSafeInteger(one) && one >= 0) &&
-    (vector === null || typeof vector === 'string') &&
+    Array.isArray(vectors) &&
+    vectors.every((vector) => vector === null || typeof vector === 'string') &&
     Array.isArray(state);
   if (!isWhole) throw notOne();
   if (identity !== collection.identity)
@@ -74,21 +75,24 @@ export function chainOf(
   if (ageMs > secondsMax * 1_000)
     throw new QuiverError(
       'invalid_parameter',
-      `this cursor ended: its first page is more than ${secondsMax} seconds ago (CURSOR_SECONDS); begin again with cursor "first"`,
+      `this cursor ended: its first page is more than ${secondsMax} seconds ago (CURSOR_SECONDS); ` +
+        'begin again with cursor "first"',
     );
   if (uid !== collection.uid || versions.length !== collection.shards) throw reshardedSince();
-  const made = vector === null ? null : vectorFrom(vector as string, collection.dim);
-  return { digest, beganMs: beganMs as number, fixed: { uid, versions, vector: made, state } };
+  const made = (vectors as (string | null)[]).map((text) => (text === null ? null : vectorFrom(text, collection.dim)));
+  return { digest, beganMs: beganMs as number, fixed: { uid, versions, vectors: made, state } };
 }
 
 /** The cursor of the page that begins at `state`. */
 export function cursorOfChain(
   { identity }: CollectionRecord,
   { digest, beganMs }: SearchChain,
-  { uid, versions, vector, state }: FixedList,
+  { uid, versions, vectors, state }: FixedList,
 ): string {
-  const bytes = vector === null ? null : Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
-  return cursorOf([VERSION, identity, uid, digest, beganMs, versions, bytes?.toString('base64') ?? null, state]);
+  const texts = vectors.map((vector) =>
+    vector === null ? null : Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString('base64'),
+  );
+  return cursorOf([VERSION, identity, uid, digest, beganMs, versions, texts, state]);
 }
 
 /** The chain's shards are not those of the collection any more. */

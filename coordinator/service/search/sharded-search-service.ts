@@ -101,7 +101,13 @@ export class ShardedSearchService implements SearchService {
     this.groups = new GroupedLists({ lists, ordered });
     this.reranked = new RerankedLists({ ...options, lists, ordered, recordStep });
     this.diverse = new DiverseLists({ lists, ordered });
-    this.chained = new ChainedLists({ ...options, sets: this.sets, ordered, reranked: this.reranked });
+    this.chained = new ChainedLists({
+      ...options,
+      sets: this.sets,
+      ordered,
+      reranked: this.reranked,
+      lists,
+    });
   }
 
   filterFacts(name: string, question: FieldFactsRequest, total = 0): FilterFacts | null | Promise<FilterFacts | null> {

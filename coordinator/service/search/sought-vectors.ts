@@ -42,6 +42,8 @@ interface ListSource {
   /** The place of its request. */
   request: number;
   source: Source | LegSource;
+  /** Its place among the legs. */
+  leg: number;
   /** Of a leg that answers tell by its place: how messages name it, with a dot behind it; else ''. */
   where: string;
   /** Whether its list is made. */
@@ -84,9 +86,9 @@ export class VectorFinder {
     { names = OF_ONE, chains = [] }: { names?: RequestNames; chains?: readonly (SearchChain | undefined)[] } = {},
   ): Promise<{ sought: SoughtVectors[]; times: Times; cut: NonNullable<OfTexts['cut']> }> {
     const lists = requests.flatMap(({ query }, i) => listsOf(query, i));
-    const given = lists.map(({ request, source, where }) => {
+    const given = lists.map(({ request, source, leg, where }) => {
       const what = where === '' ? names.vector(request) : `the vector of ${names.at(request)}${where.slice(0, -1)}`;
-      return chains[request]?.fixed?.vector ?? givenVector(collection, source, what);
+      return chains[request]?.fixed?.vectors[leg] ?? givenVector(collection, source, what);
     });
     for (const { request, source, where } of lists)
       checkExamples(collection, source, `${names.at(request)}${where === '' ? '' : `${where}like.`}`);
@@ -197,10 +199,11 @@ export class VectorFinder {
 
 /** The sources of the lists of a query. */
 function listsOf({ source }: Query, request: number): ListSource[] {
-  if (source.type !== 'fused') return [{ request, source, where: '', isMade: true }];
+  if (source.type !== 'fused') return [{ request, source, leg: 0, where: '', isMade: true }];
   return source.legs.map((leg, i) => ({
     request,
     source: leg.of,
+    leg: i,
     where: leg.name === undefined ? `legs[${i}].` : '',
     isMade: isMade(leg),
   }));

@@ -42,10 +42,18 @@ export function cursorsSuite(context: SuiteContext): void {
         expect(pages.length).toBe(Math.max(1, Math.ceil(whole.results.length / 7)));
         expect(whole).not.toHaveProperty('next_cursor');
       }
-      const query = { query: 'a text', collection_name: path.split('/').at(-1) };
-      const asked = dataOf(await context.api.post('/v1/query', { ...query, top_k: 60 }));
-      const pages = await pagesOf('/v1/query', query, 'top_k');
-      expect(pages.flatMap(({ results }) => results)).toEqual(asked.results);
+      for (const more of [
+        {},
+        { alpha: 0.5 },
+        { alpha: 0, match: 'all' },
+        { alpha: 0.3, fuzzy: 'auto', explain: true },
+      ]) {
+        const query = { query: 'a text 3', collection_name: path.split('/').at(-1), ...more };
+        const asked = dataOf(await context.api.post('/v1/query', { ...query, top_k: 60 }));
+        expect(asked.results.length).toBeGreaterThan(7);
+        const pages = await pagesOf('/v1/query', query, 'top_k');
+        expect(pages.flatMap(({ results }) => results)).toEqual(asked.results);
+      }
     });
 
     test('are of each query of a bulk search', async () => {
@@ -100,6 +108,18 @@ export function cursorsSuite(context: SuiteContext): void {
       await refused({ cursor, diversity: { field: 'kind' } }, 400, 'cursor');
       await refused({ cursor, filters: { $updated: { $lt: 'now-7d' } } }, 400, 'dates from now');
       await refused({ cursor: 7 }, 422, 'cursor');
+      await refused(
+        { vector: undefined, positives: [{ id: 'i03' }], strategy: 'best_score', cursor },
+        400,
+        'best_score',
+      );
+      const query = { query: 'text', collection_name: path.split('/').at(-1), alpha: 0.5, cursor: 'first' };
+      for (const [more, says] of [
+        [{ fusion: 'dbsf' }, 'by ranks or by sums'],
+        [{ group_by: 'kind' }, 'fuses several'],
+        [{ top_k: 2_000 }, 'at most 1000'],
+      ] as const)
+        expect(errorOf(await context.api.post('/v1/query', { ...query, ...more }), 400)).toContain(says);
       const other = `/v1/collections/${await context.collection()}`;
       expect(errorOf(await context.api.post(`${other}/search`, { ...body, cursor }), 400)).toContain(
         'it belongs to another collection',

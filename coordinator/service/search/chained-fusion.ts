@@ -1,0 +1,243 @@
+import { compareHits, type Hit, type HitPlace } from '../../../shared/contract/shard/shard-read';
+import type { Fusing, LegName } from '../search-request';
+import type { LegPlace, ScoredHit } from '../service';
+import type { PartStart } from './chained-page';
+import { BY_RANKS, fusionDepth } from './fusion';
+import { KeyDigests } from './key-digests';
+import { countFromJson, notOne, placeFromJson, placeToJson } from './search-chain';
+
+/** Hits that are read beyond a block's number: an approximate search may find others at another depth. */
+const SLACK = 16;
+/** Hits of a page at most: a cursor holds digests of half of a block's items. */
+export const FUSED_PAGE_MAX = 1_000;
+
+/** A list that is fused, which can be read in parts. */
+export interface PartLeg {
+  name?: LegName | undefined;
+  weight: number;
+  /** Of the part, best first and none that is left out; with `ids`, of these items alone. */
+  read: (start: PartStart, k: number, ids: readonly string[] | null) => Promise<Hit[]>;
+}
+
+/** What a block has of one list. */
+interface BlockLeg {
+  /** The block's hits come behind it; null: the list begins with them. */
+  start: HitPlace | null;
+  /** How many places come before. */
+  passed: number;
+  /** The last of them; null: they go to the end of the list. */
+  end: HitPlace | null;
+  /** Whether all of the list was in blocks before. */
+  isOver: boolean;
+}
+
+/** The next hits of all lists, of which some were given. */
+interface Block {
+  /** How many hits of each list. */
+  depth: number;
+  legs: readonly BlockLeg[];
+  /** Whether the ends are known: the block was read before. */
+  isFixed: boolean;
+  /** Of items that were given; or, with `areLeft`, of those that were not. */
+  digests: KeyDigests;
+  areLeft: boolean;
+}
+
+interface FusionPage {
+  k: number;
+  fusing: Fusing | undefined;
+  explain: boolean;
+  /** Of hits, best first, those that score enough. */
+  enough: (hits: ScoredHit[]) => ScoredHit[];
+}
+
+/**
+ * A page of a fused list. Ranks would move if items vanished from lists, so these are fused in blocks: the first hits
+ * of each, as many as a search is fused of, then as many behind these. Where a block ends in each list is in the
+ * cursor, with digests of the items that were given of it. An item belongs to the first block that has it in any list.
+ */
+export async function chainedFusion(
+  legs: readonly PartLeg[],
+  page: FusionPage,
+  state: readonly unknown[],
+): Promise<{ hits: ScoredHit[]; next: readonly unknown[] | null }> {
+  let block = state.length === 0 ? firstBlock(legs, fusionDepth(page.k)) : blockFromJson(state, legs.length);
+  const hits: ScoredHit[] = [];
+  for (;;) {
+    const lists = await listsOf(legs, block);
+    block = fixedBy(block, lists);
+    const items = fused(legs, block, lists, await earlierOf(legs, block, lists), page);
+    const { digests, areLeft } = block;
+    const left = items.filter(({ externalId }) => digests.has(externalId) === areLeft);
+    const given = left.slice(0, page.k - hits.length);
+    hits.push(...given);
+    if (given.length < left.length)
+      return { hits, next: blockToJson(withGiven(block, items, left.slice(given.length))) };
+    const next = behind(block);
+    if (next === null) return { hits, next: null };
+    block = next;
+  }
+}
+
+/**
+ * The first `page.k` hits of a fused list; or, with the state of another page, those of them that this one left.
+ * `next`: the state of a page that finds these of them.
+ */
+export async function firstFused(
+  legs: readonly PartLeg[],
+  page: FusionPage,
+  state: readonly unknown[],
+): Promise<{ hits: ScoredHit[]; next: (left: readonly ScoredHit[]) => readonly unknown[] }> {
+  const begun = state.length === 0 ? firstBlock(legs, fusionDepth(page.k)) : blockFromJson(state, legs.length);
+  const lists = await listsOf(legs, begun);
+  const block = fixedBy(begun, lists);
+  const items = fused(legs, block, lists, new Set(), page);
+  const isLeft = ({ externalId }: ScoredHit): boolean => block.digests.has(externalId) === block.areLeft;
+  return {
+    hits: state.length === 0 ? items.slice(0, page.k) : items.filter(isLeft),
+    next: (left) =>
+      blockToJson({
+        ...block,
+        areLeft: true,
+        digests: KeyDigests.NONE.with(left.map(({ externalId }) => externalId)),
+      }),
+  };
+}
+
+function firstBlock(legs: readonly PartLeg[], depth: number): Block {
+  return {
+    depth,
+    legs: legs.map(() => ({ start: null, passed: 0, end: null, isOver: false })),
+    isFixed: false,
+    digests: KeyDigests.NONE,
+    areLeft: false,
+  };
+}
+
+/** The block's hits in each list. */
+function listsOf(legs: readonly PartLeg[], { depth, legs: parts, isFixed }: Block): Promise<Hit[][]> {
+  return Promise.all(
+    parts.map(async ({ start, passed, end, isOver }, i) => {
+      if (isOver) return [];
+      const from = { after: start, passed };
+      if (!isFixed) return legs[i].read(from, depth + 1, null);
+      for (let k = depth + SLACK; ; k *= 2) {
+        const hits = await legs[i].read(from, k, null);
+        const within = end === null ? hits : hits.filter((hit) => compareHits(hit, end) <= 0);
+        if (hits.length < k || within.length < hits.length) return within;
+      }
+    }),
+  );
+}
+
+/** With its ends, where these were not known; lists that went on behind it are cut. */
+function fixedBy(block: Block, lists: Hit[][]): Block {
+  if (block.isFixed) return block;
+  const legs = block.legs.map((leg, i): BlockLeg => {
+    if (lists[i].length <= block.depth) return leg;
+    lists[i].length = block.depth;
+    return { ...leg, end: lists[i][block.depth - 1] };
+  });
+  return { ...block, legs, isFixed: true };
+}
+
+/** The items that a block before had in another list. */
+async function earlierOf(legs: readonly PartLeg[], block: Block, lists: Hit[][]): Promise<Set<string>> {
+  const ids = [...new Set(lists.flatMap((hits) => hits.map(({ externalId }) => externalId)))];
+  const earlier = new Set<string>();
+  if (ids.length === 0) return earlier;
+  await Promise.all(
+    block.legs.map(async ({ start, isOver }, i) => {
+      if (start === null && !isOver) return;
+      for (const hit of await legs[i].read({ after: null, passed: 0 }, ids.length, ids))
+        if (isOver || compareHits(hit, start!) <= 0) earlier.add(hit.externalId);
+    }),
+  );
+  return earlier;
+}
+
+/** All items of the block that score enough, best first; the others keep their ranks. */
+function fused(
+  legs: readonly PartLeg[],
+  block: Block,
+  lists: readonly Hit[][],
+  earlier: ReadonlySet<string>,
+  { fusing = BY_RANKS, explain, enough }: FusionPage,
+): ScoredHit[] {
+  const best = fusing.isUnit ? legs.reduce((sum, { weight }) => sum + weight / (fusing.constant + 1), 0) : 1;
+  const found = new Map<string, { score: number; metadata: string; places: LegPlace[] }>();
+  for (const [leg, hits] of lists.entries()) {
+    const { weight } = legs[leg];
+    for (const [i, { externalId, score, metadata }] of hits.entries()) {
+      if (earlier.has(externalId)) continue;
+      const rank = block.legs[leg].passed + i + 1;
+      const part = fusing.kind === 'linear' ? weight * bounded(score) : weight / (fusing.constant + rank);
+      let item = found.get(externalId);
+      if (item === undefined) {
+        const places = legs.map(({ name }): LegPlace => ({ name, rank: null, score: null, part: 0 }));
+        found.set(externalId, (item = { score: 0, metadata, places }));
+      }
+      item.score += part;
+      item.places[leg] = { ...item.places[leg], rank, score, part: part / best };
+    }
+  }
+  const hits = [...found]
+    .map(([externalId, { score, metadata, places }]) => ({
+      externalId,
+      score: bounded(score / best),
+      metadata,
+      ...(explain && { explanation: places }),
+    }))
+    .sort(compareHits);
+  return enough(hits);
+}
+
+function bounded(score: number): number {
+  return Number.isNaN(score) ? 0 : Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, score));
+}
+
+/** `left`: those of its items that are still to be given. The fewer are noted. */
+function withGiven(block: Block, items: readonly ScoredHit[], left: readonly ScoredHit[]): Block {
+  const namesOf = (hits: readonly ScoredHit[]): string[] => hits.map(({ externalId }) => externalId);
+  const remaining = new Set(namesOf(left));
+  const areLeft = 2 * left.length < items.length;
+  const names = areLeft ? remaining : namesOf(items).filter((name) => !remaining.has(name));
+  return { ...block, areLeft, digests: KeyDigests.NONE.with(names) };
+}
+
+/** The one behind it; null: there is none. */
+function behind(block: Block): Block | null {
+  const legs = block.legs.map(({ start, passed, end, isOver }): BlockLeg => ({
+    start: end ?? start,
+    passed: passed + block.depth,
+    end: null,
+    isOver: isOver || end === null,
+  }));
+  if (legs.every(({ isOver }) => isOver)) return null;
+  return { ...block, legs, isFixed: false, digests: KeyDigests.NONE, areLeft: false };
+}
+
+function blockToJson({ depth, legs, areLeft, digests }: Block): readonly unknown[] {
+  const parts = legs.map(({ start, passed, end, isOver }) => [placeToJson(start), passed, placeToJson(end), isOver]);
+  return [depth, parts, areLeft, digests.toText()];
+}
+
+/** Errors: invalid_parameter when it is none. */
+function blockFromJson(state: readonly unknown[], legCount: number): Block {
+  const [depth, parts, areLeft, text] = state;
+  const digests = typeof text === 'string' ? KeyDigests.fromText(text) : null;
+  if (state.length !== 4 || digests === null || typeof areLeft !== 'boolean') throw notOne();
+  if (!Array.isArray(parts) || parts.length !== legCount) throw notOne();
+  const legs = (parts as unknown[]).map((part): BlockLeg => {
+    const [start, passed, end, isOver, ...rest] = Array.isArray(part) ? (part as unknown[]) : [];
+    if (typeof isOver !== 'boolean' || rest.length > 0) throw notOne();
+    return { start: placeFromJson(start), passed: countFromJson(passed), end: placeFromJson(end), isOver };
+  });
+  return { depth: depthFromJson(depth), legs, isFixed: true, digests, areLeft };
+}
+
+function depthFromJson(json: unknown): number {
+  const depth = countFromJson(json);
+  if (depth === 0 || depth > fusionDepth(FUSED_PAGE_MAX)) throw notOne();
+  return depth;
+}
