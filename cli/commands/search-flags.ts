@@ -109,6 +109,12 @@ const OWN: { [Each in Unmade]: OwnFlag<Each> | null } & { [Each in Name]?: OwnFl
     says: 'hits that differ: 0.7 of 1 by relevance, the rest by their vectors, or author:2, so many with a value at most',
     parse: diversityArgument,
   },
+  boosts: {
+    flags: '--boosts <json>',
+    says: 'change scores, by a list as the service takes it: [{"field": "likes", "modifier": "log1p", "weight": 0.2}]',
+    parse: boostsArgument,
+  },
+  boost_mode: { flags: '--boost-mode <mode>', says: 'how they change them: multiply (default), or add' },
   order_by: {
     flags: '--order-by <paths>',
     says: 'order the hits by values of these fields: "year desc, title"',
@@ -228,6 +234,16 @@ function legsArgument(text: string): SearchBody['legs'] {
   }
   if (!Array.isArray(value)) throw new InvalidArgumentError('It must be a list of legs.');
   return value as SearchBody['legs'];
+}
+
+function boostsArgument(text: string): SearchBody['boosts'] {
+  try {
+    const boosts: unknown = JSON.parse(text);
+    if (Array.isArray(boosts)) return boosts as SearchBody['boosts'];
+  } catch {
+    // Said below.
+  }
+  throw new InvalidArgumentError('It must be a JSON array, as in [{"filters": {"kind": "news"}, "weight": 1.5}].');
 }
 
 function fusionArgument(text: string): SearchBody['fusion'] {

@@ -12,6 +12,8 @@ export const SEARCH_OPTIONS = {
   filters: { kind: 'other', says: 'every pair must match' },
   ef: { kind: 'integer', says: 'search effort set by hand' },
   exact: { kind: 'boolean', says: 'compares with every vector' },
+  boosts: { kind: 'other', says: 'change scores by what items are' },
+  boost_mode: { kind: 'choice', choices: ['multiply', 'add'], says: 'multiply (default)' },
   fields: { kind: 'texts', says: 'paths of the metadata that results carry, such as "author.name"' },
   include_text: { kind: 'boolean', says: 'results also carry their text' },
   total: { kind: 'boolean', says: 'the answer also has `total_matches`' },

@@ -1,4 +1,5 @@
 import type { Filter } from '../../shared/contract/filter/filter';
+import type { Boosts } from '../../shared/contract/shard/boosts';
 import type { OrderKey } from '../../shared/contract/shard/item-order';
 import type { SearchEffort } from '../../shared/contract/shard/shard-read';
 import type { KeywordQuery } from './keyword-query';
@@ -49,6 +50,8 @@ export interface Query {
   filter: Filter | null;
   /** Of what is looked for by vectors. */
   effort: SearchEffort;
+  /** What changes scores before anything is ranked: those of each list, where several are fused. undefined: nothing. */
+  boosts?: Boosts | undefined;
 }
 
 export type Source =

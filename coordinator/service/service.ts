@@ -504,6 +504,8 @@ export interface FoundList extends FoundHits {
   rerank?: RerankedFacts | undefined;
   /** Of a search with a cursor: that of the next page; null: there is none. */
   nextCursor?: string | null | undefined;
+  /** Of a search with boosts that did not reach all items: how many a shard has looked at, at least. */
+  boostDepth?: number | undefined;
 }
 
 /** Completes hits as they are taken. */
@@ -634,6 +636,8 @@ export interface ScoredHit {
     /** By which it was chosen. */
     score: number;
   };
+  /** Present for a search with boosts and `explain`: what each of them gave; null: the item is gone meanwhile. */
+  boosts?: number[] | null;
   /** Present for a search that highlights: of each field the best fragments first. */
   highlights?: Highlight[];
   /** Present for a search that expands; null: the hit is no chunk of a document. */

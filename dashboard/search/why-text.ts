@@ -45,6 +45,8 @@ export function whyWords(report: WhyReport, { k, groupBy, rerank }: AskedSearch)
       return lost('Hits that are less like each other are put before it.');
     case 'groups':
       return lost(`Grouping by ${groupBy ?? 'a field'} leaves it out: others are better, or it has no value there.`);
+    case 'boosts':
+      return lost('Boosts put others before it.');
     case 'approximation':
       return lost(
         `The approximate search misses it. An exact one has it among the best ${count(k)}.`,

@@ -63,6 +63,11 @@ export const FEATURES = {
   order_by: () => ({ order_by: [{ field: 'price', direction: 'desc' }] }),
   'ordered page': { path: 'scroll', body: ordered },
   'ordered page, half way': { path: 'scroll', body: ordered, behind: 0.5 },
+  'boost of one in ten': () => ({ boosts: [oftenBoosted] }),
+  'boost of one in a thousand': (i) => ({ boosts: [{ filters: { shelf: `shelf ${i % 1_000}` }, weight: 1.5 }] }),
+  'boost by a number': () => ({ boosts: [{ field: 'price', modifier: 'log1p', weight: 0.2 }] }),
+  'boost by a date': (i) => ({ boosts: [newer(i)] }),
+  'two boosts': (i) => ({ boosts: [oftenBoosted, newer(i)] }),
   'total, filtered': { body: (i) => ({ ...half(i), total: true }), beside: half },
   count: { path: 'count', body: half },
   'facet of 1,000 values': { path: 'aggregate', body: (i) => ({ ...half(i), facets: [{ field: 'shelf' }] }) },
@@ -112,6 +117,15 @@ export const FEATURES = {
   },
 };
 
+/** @type {Record<string, unknown>} */
+const oftenBoosted = { filters: { weight: { $lt: WEIGHTS / 10 } }, weight: 1.5 };
+
+/** The last items are the newest. */
+function newer(i) {
+  const origin = timeAt(1_000_000 - i);
+  return { field: 'at', decay: { origin, scale: '90d', offset: '1d' }, weight: 0.3 };
+}
+
 /** @typedef {{ title: (row: number) => string }} Made */
 /** @typedef {(i: number, made: Made) => Record<string, unknown>} Body */
 
@@ -149,7 +163,9 @@ export async function queryFeaturesBench(words) {
     await target.server.start();
     await target.createCollection({ dim: dataset.dim, metric: dataset.metric, language: undefined });
     const startedAt = performance.now();
-    const isCounted = names.some((name) => typeof FEATURES[name] !== 'function' || name === 'order_by');
+    const isCounted = names.some(
+      (name) => typeof FEATURES[name] !== 'function' || name === 'order_by' || name.includes('boost'),
+    );
     await loadRows(target, dataset, (row) => ({
       title: made.title(row),
       at: timeAt(row),

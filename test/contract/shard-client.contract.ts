@@ -1,3 +1,4 @@
+import type { Boosts } from '../../shared/contract/shard/boosts';
 import type { Filter } from '../../shared/contract/filter/filter';
 import { parseFilter } from '../../shared/contract/filter/parse-filter';
 import {
@@ -522,6 +523,43 @@ export function describeShardClient(
         { externalId: 'c', score: 6, metadata: '{}' },
       ]);
       expect(await client.read(id, 'score', { ...request, externalIds: [] }, IN_TIME())).toEqual([]);
+    });
+
+    test('boosts change the scores of searches, and are told one by one', async () => {
+      const id = await opened();
+      await write(
+        id,
+        put('a', [1, 0, 0, 0], { metadata: '{"n":1}', text: 'pear' }),
+        put('b', [0.6, 0.8, 0, 0], { metadata: '{"n":3}', text: 'pear pear' }),
+        put('c', [-1, 0, 0, 0], { text: 'pear' }),
+      );
+      const boosts: Boosts = {
+        mode: 'multiply',
+        parts: [
+          { type: 'filter', filter: { type: 'range', path: 'n', operator: 'gt', bound: 2 }, weight: 2 },
+          { type: 'field', path: 'n', modifier: 'none', weight: 1, missing: null },
+        ],
+      };
+      const { hits } = await client.read(id, 'search', near([1, 0, 0, 0], { boosts }), IN_TIME());
+      expect(hits.map(({ externalId }) => externalId)).toEqual(['b', 'a', 'c']);
+      expect(hits.map(({ score }) => score)).toEqual([4.8, 2, -1].map((score) => expect.closeTo(score, 5)));
+      const asked = { vector: Float32Array.of(1, 0, 0, 0), externalIds: ['c', 'b', 'nobody'] };
+      const scored = await client.read(id, 'score', { ...asked, boosts }, IN_TIME());
+      expect(scored.map(({ score }) => score)).toEqual([-1, 4.8].map((score) => expect.closeTo(score, 5)));
+      expect(await client.read(id, 'boostNumbers', { externalIds: asked.externalIds, boosts }, IN_TIME())).toEqual([
+        [1, 1],
+        [2, 4],
+        null,
+      ]);
+      const statistics = await client.read(id, 'keywordStatistics', { terms: ['pear'] }, IN_TIME());
+      const words = { terms: ['pear'], statistics, k: 2, filter: null };
+      const plain = await client.read(id, 'keywordSearch', { ...words, k: 3 }, IN_TIME());
+      const scoreOfId = (externalId: string): number => plain.find((hit) => hit.externalId === externalId)!.score;
+      const found = await client.read(id, 'keywordSearch', { ...words, boosts }, IN_TIME());
+      expect(found.map(({ externalId, score }) => [externalId, score])).toEqual([
+        ['b', 8 * scoreOfId('b')],
+        ['a', 2 * scoreOfId('a')],
+      ]);
     });
 
     describe('keyword search', () => {

@@ -2,6 +2,7 @@ import { ApiClient } from '../support/targets/api-client';
 import type { ApiTarget, StartTarget } from '../support/targets/api-target';
 import { accessSuite } from './api-suite/access';
 import { cursorsSuite } from './api-suite/cursors';
+import { boostsSuite } from './api-suite/boosts';
 import { collectionsSuite } from './api-suite/collections';
 import { documentsSuite } from './api-suite/documents';
 import { filtersSuite } from './api-suite/filters';
@@ -99,6 +100,7 @@ export function describeApi(name: string, startTarget: StartTarget): void {
     recallSuite(context);
     searchSuite(context);
     cursorsSuite(context);
+    boostsSuite(context);
     samplesSuite(context);
     languagesSuite(context);
     synonymsSuite(context);

@@ -288,9 +288,9 @@ export function hitWriter({ fields }: Pick<Output, 'fields'>, whole: HitWriter['
 }
 
 export function hitJson(hit: ScoredHit): string {
-  const { externalId, score, metadata, text, explanation, choice, highlights, context } = hit;
+  const { externalId, score, metadata, text, highlights, context } = hit;
   const textMember = text === undefined ? '' : `,"text":${JSON.stringify(text)}`;
-  const more = explanationMembers(explanation, choice);
+  const more = explanationMembers(hit);
   return `{"external_id":${JSON.stringify(externalId)},"score":${scoreJson(score)},"metadata":${metadata}${textMember}${firstMembers(hit)}${more}${highlightsMember(highlights)}${contextMember(context)}}`;
 }
 
@@ -326,9 +326,12 @@ function contextMember(context: ScoredHit['context']): string {
 }
 
 /** How a hit came to its place, with a comma before each member; empty if that was not asked for. */
-function explanationMembers(explanation: ScoredHit['explanation'], choice: ScoredHit['choice']): string {
+function explanationMembers({ explanation, choice, boosts }: ScoredHit): string {
+  const boosted = boosts === undefined ? '' : `,"boosts":${JSON.stringify(boosts)}`;
   const chosen =
-    choice === undefined ? '' : `,"first_rank":${choice.firstRank},"diversity_score":${scoreJson(choice.score)}`;
+    choice === undefined
+      ? boosted
+      : `${boosted},"first_rank":${choice.firstRank},"diversity_score":${scoreJson(choice.score)}`;
   if (explanation === undefined) return chosen;
   const isByPlace = explanation.some(({ name }) => name === undefined);
   if (isByPlace)
@@ -349,9 +352,9 @@ function partMember({ part }: LegPlace, before = ''): string {
 
 /** A hit as the query endpoint answers it: its text first, if it has one. */
 export function textHitJson(hit: ScoredHit): string {
-  const { externalId, score, metadata, text, explanation, choice, highlights, context } = hit;
+  const { externalId, score, metadata, text, highlights, context } = hit;
   const textMember = text === undefined ? '' : `"text":${JSON.stringify(text)},`;
-  return `{${textMember}"score":${scoreJson(score)},"metadata":${metadata},"external_id":${JSON.stringify(externalId)}${firstMembers(hit)}${explanationMembers(explanation, choice)}${highlightsMember(highlights)}${contextMember(context)}}`;
+  return `{${textMember}"score":${scoreJson(score)},"metadata":${metadata},"external_id":${JSON.stringify(externalId)}${firstMembers(hit)}${explanationMembers(hit)}${highlightsMember(highlights)}${contextMember(context)}}`;
 }
 
 /** One stored vector; has a member `vector` if the view has it. */

@@ -62,7 +62,7 @@ function searcher(search: SearchService, doubts: FilterDoubts): (call: SearchCal
       const { utf8Hits, timing, totalMatches } = found;
       const total = totalMatches === undefined ? '' : `,"total_matches":${totalMatches}`;
       const within = request.output.order === undefined ? '' : WITHIN_HITS;
-      const behind = `${members === undefined ? '' : members(found)}${total}${rerankMember(found.rerank)}${cursorMember(found)}${within}${timingMember(timing, includeTiming)}${profile()}}`;
+      const behind = `${members === undefined ? '' : members(found)}${total}${rerankMember(found.rerank)}${cursorMember(found)}${depthMember(found)}${within}${timingMember(timing, includeTiming)}${profile()}}`;
       const head = `{${before}"${found.groups === undefined ? 'results' : 'groups'}":`;
       if (utf8Hits !== undefined) return { type: 'hits', before: head, hits: utf8Hits, behind, worked: timing };
       const writer = hitWriter(request.output, hit);
@@ -102,12 +102,12 @@ function searcher(search: SearchService, doubts: FilterDoubts): (call: SearchCal
 }
 
 /**
- * The fields by which a search groups, orders or keeps hits apart, or in which it looks for words; undefined: there are
- * none. `at`: where it stands in the request; `words`: where its words stand. Fields of words that must be there are of
- * the filter.
+ * The fields by which a search groups, orders, boosts or keeps hits apart, or in which it looks for words; undefined:
+ * there are none. `at`: where it stands in the request; `words`: where its words stand. Fields of words that must be
+ * there are of the filter.
  */
 function namedFields(
-  { query: { source }, page: { groups, diversity }, output: { order } }: SearchRequest,
+  { query: { source, boosts }, page: { groups, diversity }, output: { order } }: SearchRequest,
   at: string,
   words: string,
 ): NamedField[] | undefined {
@@ -120,9 +120,13 @@ function namedFields(
     ),
   );
   const apart = diversity?.type === 'field' ? [{ path: diversity.path, place: `${at}diversity.field` }] : [];
-  if (groups === undefined && order === undefined && ofWords.length === 0 && apart.length === 0) return undefined;
+  const boosting = (boosts?.parts ?? []).flatMap((boost, i) =>
+    boost.type === 'filter' ? [] : [{ path: boost.path, place: `${at}boosts[${i}].field` }],
+  );
+  const others = ofWords.length + apart.length + boosting.length;
+  if (groups === undefined && order === undefined && others === 0) return undefined;
   const grouping = groups === undefined ? [] : [{ path: groups.path, place: `${at}group_by` }];
-  const all = [...ofWords, ...grouping, ...apart, ...orderingFields(order, at)];
+  const all = [...ofWords, ...grouping, ...apart, ...boosting, ...orderingFields(order, at)];
   return all.length === 0 ? undefined : all;
 }
 
@@ -147,6 +151,17 @@ function cursorMember({ nextCursor }: FoundList): string {
 function cursorsMember(results: readonly FoundList[]): string {
   if (results.every(({ nextCursor }) => nextCursor === undefined)) return '';
   return `,"next_cursor":${JSON.stringify(results.map(({ nextCursor = null }) => nextCursor))}`;
+}
+
+/** The member `boost_depth` with a comma before it; empty if all items were reached. */
+function depthMember({ boostDepth }: FoundList): string {
+  return boostDepth === undefined ? '' : `,"boost_depth":${boostDepth}`;
+}
+
+/** The same of several searches; empty if each of them has reached all. */
+function depthsMember(results: readonly FoundList[]): string {
+  if (results.every(({ boostDepth }) => boostDepth === undefined)) return '';
+  return `,"boost_depth":${JSON.stringify(results.map(({ boostDepth = null }) => boostDepth))}`;
 }
 
 /** Errors: limit_exceeded when a model is to read more than may wait for it: that would never be let in. */
@@ -239,7 +254,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
           );
         }
         const within = body.queries.some(({ output }) => output.order !== undefined) ? WITHIN_HITS : '';
-        const behind = `${totalsMember(results)}${rerankedMember(results)}${cursorsMember(results)}${within}${timingMember(timing, body.include_timing)}${profile()}}`;
+        const behind = `${totalsMember(results)}${rerankedMember(results)}${cursorsMember(results)}${depthsMember(results)}${within}${timingMember(timing, body.include_timing)}${profile()}}`;
         const writers = body.queries.map(({ output }) => hitWriter(output));
         const isGrouped = results.some(({ groups }) => groups !== undefined);
         return {

@@ -73,6 +73,8 @@ function because(
       return 'diversity puts others before it, which are less like each other';
     case 'groups':
       return 'group_by leaves it out: its groups have better hits, or it has no value there';
+    case 'boosts':
+      return 'boosts put others before it';
     case 'approximation':
       return `the approximate search misses it, an exact one does not${effort === null ? '' : `; with an effort of ${effort} it is found`}`;
     case 'rank':

@@ -35,9 +35,12 @@ const highlights = z
       'Present if highlight is given. spans are the words: first code unit, and first behind, in UTF-16 of the whole text of the field as it is stored, not of the fragment; so is start.',
   });
 
-/** Present if explain is true, and diversity has a lambda; so is first_rank. */
+/** Present if explain is true, and diversity has a lambda (so is first_rank), or there are boosts. */
 const choice = {
   diversity_score: z.number().optional().meta({ description: 'By which it was chosen for its place.' }),
+  boosts: z.array(z.number()).nullable().optional().meta({
+    description: 'With explain and boosts: what each of them gave, in their order; null: the item is gone meanwhile.',
+  }),
 };
 
 const first = {

@@ -55,6 +55,8 @@ export const REQUEST_BOUNDS = {
   /** Lists of values hold so much of a long text. */
   prefixCharactersMax: 128,
   orderKeysMax: 3,
+  /** Each is worked out for each item that is looked at. */
+  boostsMax: 16,
   examplesMax: 32,
   /** Each of them is compared with each hit. */
   diversityCandidatesMax: 1000,

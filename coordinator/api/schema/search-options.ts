@@ -17,6 +17,7 @@ import { HIGHLIGHTED_UNITS_MAX, HIT_SENTENCES_MAX, NEAREST_SENTENCES_MAX } from 
 import { type HttpLimits, REQUEST_BOUNDS } from '../requests/http-limits';
 import { boundedArray, filters, integer, metadataFields, optional, withDefault } from '../fields/fields';
 import { type IssueSink, report } from '../fields/issue';
+import { boostShape, checkBoosts } from './boost-options';
 
 /** Hits of one group, and of all groups of an answer, as a multiple of MAX_K. */
 const GROUP_SIZE_MAX = 100;
@@ -137,6 +138,7 @@ const reranking = z.object({
 
 /** The options of every search; a row here is an option of all of them. Later rows win over earlier ones. */
 function optionsOf(limits: HttpLimits) {
+  const { boosts, boost_mode: boostMode } = boostShape(limits);
   return {
     filters: option(filters(limits), ({ query }, filter) => {
       query.filter = filter;
@@ -158,6 +160,12 @@ function optionsOf(limits: HttpLimits) {
         if (exact) query.effort = { type: 'exact' };
       },
     ),
+    boosts: option(boosts, ({ query }, parts) => {
+      if (parts.length > 0) query.boosts = { mode: 'multiply', parts };
+    }),
+    boost_mode: option(boostMode, ({ query }, mode) => {
+      if (query.boosts !== undefined) query.boosts = { ...query.boosts, mode };
+    }),
     fields: option(
       metadataFields.meta({
         description:
@@ -252,7 +260,7 @@ function optionsOf(limits: HttpLimits) {
     explain: option(
       withDefault(z.boolean(), false).meta({
         description:
-          'Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.',
+          'Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score; with boosts, what each of them gave, `boosts`.',
       }),
       ({ output }, explain) => {
         output.explain = explain;
@@ -437,7 +445,7 @@ function checkRerank(
 
 /** Reports cursors of what is no list that goes on. */
 function checkCursor(
-  { query: { filter }, page: { offset, diversity, cursor }, rerank }: SearchDraft,
+  { query: { filter, boosts }, page: { offset, diversity, cursor }, rerank }: SearchDraft,
   source: Source | null,
   given: Partial<GivenOptions>,
   sink: IssueSink,
@@ -454,6 +462,7 @@ function checkCursor(
       'continues lists, and diversity chooses from its candidates alone: ask for all of them in one page',
       'cursor',
     );
+  if (boosts !== undefined) refuse('continues lists by their own scores, which boosts change: take offset', 'cursor');
   if (rerank?.budgetMs !== undefined)
     refuse('with budget_ms, what is read in time is put in order, which differs from page to page', 'cursor');
   const legs = source?.type === 'fused' ? source.legs : [];
@@ -526,6 +535,7 @@ export function searchFields(limits: HttpLimits): SearchFields {
         if (value !== undefined && value !== null)
           set(draft, value, (message) => report(sink, given, message, { kind: 'limit_exceeded', path: [name] }));
       }
+      checkBoosts(draft.query.boosts, given, sink);
       checkGroups(draft.page, given, limits, sink, kName);
       checkDiversity(draft.page, given, sink, kName);
       checkExpansion(draft, given, limits, sink, kName);

@@ -289,6 +289,10 @@ const withTotal = {
   next_cursor: z.string().nullable().optional().meta({
     description: 'The cursor of the next page, null at the end; present if the request has one.',
   }),
+  boost_depth: z.int().optional().meta({
+    description:
+      'Present if boosts could not reach all items: how many of the best without boosts were looked at, by shard.',
+  }),
   ...onRequest,
 };
 
@@ -342,6 +346,9 @@ export const bulkSearchAnswer = z.object({
   next_cursor: z.array(z.string().nullable()).optional().meta({
     description:
       'For each query the cursor of its next page, null at the end or where it has none; present if one has.',
+  }),
+  boost_depth: z.array(z.int().nullable()).optional().meta({
+    description: 'For each query as in a search, null where all items were reached; present if one has it.',
   }),
   ...onRequest,
 });

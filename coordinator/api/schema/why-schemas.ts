@@ -74,11 +74,11 @@ export const whyAnswer = z
   .object({
     external_id: z.string(),
     lost_at: z
-      .enum(['item', 'filter', 'rerank', 'score', 'diversity', 'groups', 'approximation', 'rank', 'lists'])
+      .enum(['item', 'filter', 'rerank', 'score', 'diversity', 'groups', 'boosts', 'approximation', 'rank', 'lists'])
       .nullable()
       .meta({
         description:
-          'null: the search finds it. item: there is none. filter: `conditions` say which. rerank, score, diversity, groups: without the model, without the least score, without these, it is on the page. approximation: an exact search has it on the page. rank: others are better. lists: it is not among the first MAX_K of any.',
+          'null: the search finds it. item: there is none. filter: `conditions` say which. rerank, score, diversity, groups, boosts: without the model, without the least score, without these, it is on the page. approximation: an exact search has it on the page. rank: others are better. lists: it is not among the first MAX_K of any.',
       }),
     because: z.string().meta({ description: 'The same for people.' }),
     place: place.meta({
@@ -98,7 +98,7 @@ export const whyAnswer = z
           conditions: conditionList
             .optional()
             .meta({ description: 'What its own filters ask for; absent where it has none.' }),
-          score: z.number().nullable(),
+          score: z.number().nullable().meta({ description: 'With boosts, where the search has them.' }),
           exact_rank: place.meta({
             description:
               'Its place, from 1, by an exact search of the items that pass; null: not among the first MAX_K.',

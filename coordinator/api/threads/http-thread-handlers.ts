@@ -228,6 +228,7 @@ function hitsOf(read: AnyRead): number {
       return read.request.limit;
     case 'aggregate':
     case 'backup':
+    case 'boostNumbers':
     case 'count':
     case 'fields':
     case 'keywordExpansions':

@@ -1,5 +1,6 @@
 import type { Feature } from '../../../shared/base/process/member-version';
 import type { Filter } from '../../../shared/contract/filter/filter';
+import { filtersOfBoosts } from '../../../shared/contract/shard/boosts';
 import type { KeywordUnit } from '../../../shared/contract/shard/keyword-plan';
 import { needsAny } from './filter-features';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
@@ -266,17 +267,19 @@ function unconfirmed(id: ShardId): QuiverError {
   );
 }
 
-/** The filters of a read, of its questions or the units of its plan, or of an operation. */
+/** The filters of a read, of its questions, its boosts or the units of its plan, or of an operation. */
 function filtersOf(request: object | null): Filter[] {
   const {
     filter,
     questions = [],
     plan,
-  } = (request ?? {}) as Partial<Pick<KeywordSearch, 'filter' | 'plan'>> & {
+    boosts,
+  } = (request ?? {}) as Partial<Pick<KeywordSearch, 'filter' | 'plan' | 'boosts'>> & {
     questions?: object[];
   };
   return [
     ...(filter === undefined || filter === null ? [] : [filter]),
+    ...(boosts === undefined ? [] : filtersOfBoosts(boosts)),
     ...questions.flatMap(filtersOf),
     ...(plan === undefined
       ? []
@@ -300,12 +303,10 @@ function isOfFieldAnalysers({ isFree, meanings }: KeywordUnit): boolean {
 }
 
 /** What a node has to know for a read. */
-function featuresOf(
-  kind: ReadKind | 'write',
-  { plan, fieldWeights, part }: Partial<Pick<KeywordSearch, 'plan' | 'fieldWeights' | 'part'>>,
-): Feature[] {
+function featuresOf(kind: ReadKind | 'write', { plan, fieldWeights, part, boosts }: Partial<KeywordSearch>): Feature[] {
   const features: Feature[] = fieldWeights === undefined ? [] : ['field-weights'];
   if (part !== undefined) features.push('list-parts');
+  if (boosts !== undefined) features.push('boosts');
   const feature = FEATURES_OF_READS[kind as ReadKind];
   if (feature !== undefined) features.push(feature);
   if (kind !== 'keywordSearch' || plan === undefined) return features;

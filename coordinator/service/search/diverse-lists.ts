@@ -71,7 +71,8 @@ export class DiverseLists {
     // What is gone meanwhile is left out.
     const hits = found.filter(({ externalId }) => vectors.has(externalId));
     const scores = hits.map(({ score }) => score);
-    const isCosine = collection.metric === 'cosine' && request.query.source.type !== 'fused';
+    const { source, boosts } = request.query;
+    const isCosine = collection.metric === 'cosine' && source.type !== 'fused' && boosts === undefined;
     const chosen = await inSlices(
       marginallyRelevant(
         hits.map(({ externalId }) => vectors.get(externalId)!),

@@ -1,4 +1,5 @@
 import { bothFilters, type Filter } from '../../../shared/contract/filter/filter';
+import type { Boosts } from '../../../shared/contract/shard/boosts';
 import type { CallOptions, ShardClient, ShardId } from '../../../shared/contract/shard/shard-client';
 import {
   compareHits,
@@ -11,6 +12,7 @@ import { inSlices } from '../../../shared/base/time/work-slices';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
 import type { ScoredHit } from '../service';
 import { type BestScoreParts, bestScores, isOfBestScore } from './best-score';
+import type { BoostDepths } from './boost-depths';
 import type { ExampleVectors, LegVectors } from './example-vectors';
 import { fuse, fusionSteps, listDepth } from './fusion';
 import { bagIn, draftIn } from './collection-draft';
@@ -58,9 +60,13 @@ export interface HybridRequest {
     reserve: (leg: number, lists: number, depth: number) => Promise<void>;
     deeper: BestScoreParts['deeper'];
   };
+  /** What changes the scores of all lists. */
+  boosts?: Boosts | undefined;
+  /** Gets how deep lists by vectors were read for that. */
+  depths?: BoostDepths | undefined;
 }
 
-type ListOptions = Pick<HybridRequest, 'filter' | 'effort' | 'contentBytes'>;
+type ListOptions = Pick<HybridRequest, 'filter' | 'effort' | 'contentBytes' | 'boosts' | 'depths'>;
 
 /** How the list of a leg is made. */
 interface LegOptions extends ListOptions, Pick<HybridRequest, 'ofBestScore'> {
@@ -107,8 +113,9 @@ export class HybridSearch {
         const terms = leg === marked ? request.terms : undefined;
         const filter = leg.filter === null ? request.filter : bothFilters(request.filter, leg.filter);
         if (!isMade(leg)) return this.noteVariants(collection, leg.of, terms, call);
-        const { effort, contentBytes, ofBestScore } = request;
-        const options = { filter, effort, contentBytes, ofBestScore, at, leftOut, fieldWeights: weights[at], terms };
+        const { effort, contentBytes, ofBestScore, boosts, depths } = request;
+        const ofList = { filter, effort, contentBytes, boosts, depths };
+        const options = { ...ofList, ofBestScore, at, leftOut, fieldWeights: weights[at], terms };
         return this.legList(collection, leg, request.vectors[at], options, depth, call);
       }),
     );
@@ -191,7 +198,7 @@ export class HybridSearch {
     places: number,
     call: CallOptions,
   ): Promise<Hit[]> {
-    const { leftOut, ofBestScore, at } = options;
+    const { leftOut, ofBestScore, at, boosts } = options;
     const parts: BestScoreParts = {
       nearest: async (vectors, depth) => {
         await ofBestScore.reserve(at, vectors.length, depth);
@@ -199,7 +206,7 @@ export class HybridSearch {
         return { lists: await Promise.all(lists), totalCount: null };
       },
       scores: async (vector, externalIds) => {
-        const asked = { vector, externalIds, bytesMax: () => 1 };
+        const asked = { vector, externalIds, boosts, bytesMax: () => 1 };
         const scored = await scoredItems({ shards: this.shards, scatter: this.scatter }, collection, asked, call);
         return new Map(scored.flat().map(({ externalId, score }) => [externalId, score]));
       },
@@ -211,12 +218,16 @@ export class HybridSearch {
   private vectorList(
     collection: ShardedCollection,
     vector: Float32Array,
-    { filter, effort, contentBytes: bytesMax }: ListOptions,
+    { filter, effort, contentBytes: bytesMax, boosts, depths }: ListOptions,
     depth: number,
     call: CallOptions,
   ): Promise<Hit[]> {
-    const ask = async (id: ShardId, k: number): Promise<Hit[]> =>
-      (await this.shards.read(id, 'search', { vector, k, filter, effort, texts: false, bytesMax }, call)).hits;
+    const request = { vector, filter, effort, texts: false, bytesMax, ...(boosts !== undefined && { boosts }) };
+    const ask = async (id: ShardId, k: number): Promise<Hit[]> => {
+      const found = await this.shards.read(id, 'search', { ...request, k }, call);
+      depths?.note(found);
+      return found.hits;
+    };
     return this.list(collection, depth, call, ask);
   }
 
@@ -298,7 +309,7 @@ export class HybridSearch {
   private keywordHits(
     collection: ShardedCollection,
     { terms, statistics, plan, fieldWeights }: AskedKeywords,
-    { filter, contentBytes: bytesMax }: ListOptions,
+    { filter, contentBytes: bytesMax, boosts }: ListOptions,
     depth: number,
     call: CallOptions,
   ): Promise<Hit[]> {
@@ -314,6 +325,7 @@ export class HybridSearch {
           bytesMax,
           ...(plan !== undefined && { plan }),
           ...(fieldWeights !== undefined && { fieldWeights }),
+          ...(boosts !== undefined && { boosts }),
         },
         call,
       ),

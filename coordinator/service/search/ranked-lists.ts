@@ -17,9 +17,10 @@ import { BlindReads, type DeepReads, hitsOfLength, isDeep } from '../routing/dee
 import { ReadLengths } from '../routing/read-lengths';
 import type { ScatterGather } from '../routing/scatter-gather';
 import type { ShardSets } from '../routing/shard-sets';
-import { exampleItems, type Output, type Page, type SearchRequest, type Source } from '../search-request';
+import { exampleItems, type Output, type Page, type Query, type SearchRequest, type Source } from '../search-request';
 import type { FoundGroup, RerankedFacts, ScoredHit } from '../service';
 import { bestScoreDepth, type BestScoreParts, bestScores, isOfBestScore } from './best-score';
+import type { BoostDepths } from './boost-depths';
 import type { ExampleVectors, LegVectors } from './example-vectors';
 import { fittingWeights } from './field-weights';
 import { type HybridRequest, HybridSearch } from './hybrid-search';
@@ -88,6 +89,8 @@ export interface RankOptions {
   chain?: SearchChain | undefined;
   /** Of a search that fuses lists: what each is looked for by. */
   legs?: readonly LegVectors[] | undefined;
+  /** Of a search with boosts: gets how deep lists were read. */
+  depths?: BoostDepths | undefined;
 }
 
 /** Who is told how long a step took. */
@@ -208,15 +211,17 @@ export class RankedLists {
     {
       hold = NO_HOLD,
       contentBytes = contentBytesOf(collection.shards, request.page.offset + request.page.k),
+      depths,
     }: RankOptions,
     call: CallOptions,
   ): Ranked | Promise<Ranked> {
-    const { filter, effort } = request.query;
+    const { filter, effort, boosts } = request.query;
     const { k, offset } = request.page;
     const { texts } = request.output;
     const shardRequest: VectorSearch = isWhole(request)
       ? { vector, k, filter, effort, texts, packed: true }
       : { vector, k: offset + k, filter, effort, texts };
+    if (boosts !== undefined) shardRequest.boosts = boosts;
     const bytesMax = contentBound(shardRequest.k, contentBytes, texts, hold);
     if (bytesMax !== undefined) shardRequest.bytesMax = bytesMax;
     const askedMs = this.clock.monotonicMs();
@@ -224,6 +229,7 @@ export class RankedLists {
     const isBlind = length === undefined;
     const cost = isBlind ? this.blind.costOf(shardRequest.k) : hitsOfLength(shardRequest.k, length);
     const answered = (results: VectorSearchResult[]): Ranked => {
+      if (depths !== undefined) for (const result of results) depths.note(result);
       for (const result of results)
         this.lengths.note(
           collection,
@@ -257,19 +263,21 @@ export class RankedLists {
     const examples = options.examples!;
     const leftOut = leftOutOf(source);
     if (!isOfBestScore(source, examples)) return this.others(collection, vector, request, leftOut, options, call);
-    const { hold = NO_HOLD } = options;
+    const { hold = NO_HOLD, depths } = options;
+    const { boosts } = request.query;
     const { shards } = collection;
     const nearest: BestScoreParts['nearest'] = async (vectors, depth) => {
       const contentBytes = options.contentBytes ?? contentBytesOf(shards * vectors.length, depth);
       await hold.reserve(vectors.length * hitBytesMax(depth, shards, contentBytes, false, hold));
       const list = { query: request.query, page: { k: depth, offset: 0 }, output: { texts: false } };
       const found = await Promise.all(
-        vectors.map(async (positive) => this.nearest(collection, positive, list, { contentBytes }, call)),
+        vectors.map(async (positive) => this.nearest(collection, positive, list, { contentBytes, depths }, call)),
       );
       return { lists: found.map(({ hits }) => hits), totalCount: found[0].totalCount };
     };
     const scores: BestScoreParts['scores'] = async (negative, externalIds) => {
-      const scored = await this.scored(collection, negative, externalIds, () => 1, call);
+      // For one item, boosts keep the order of scores.
+      const scored = await this.scored(collection, negative, { externalIds, boosts, bytesMax: () => 1 }, call);
       return new Map(scored.flat().map(({ externalId, score }) => [externalId, score]));
     };
     const deeper: BestScoreParts['deeper'] = (work) => (options.hold === undefined ? this.uncounted(work) : work());
@@ -310,9 +318,9 @@ export class RankedLists {
 
   private async fused(
     collection: CollectionRecord,
-    { query: { filter, effort }, page: { k, offset }, output }: SearchRequest,
+    { query: { filter, effort, boosts }, page: { k, offset }, output }: SearchRequest,
     source: Extract<Source, { type: 'fused' }>,
-    { hold, contentBytes: given, terms, legs: vectors = [] }: RankOptions,
+    { hold, contentBytes: given, terms, legs: vectors = [], depths }: RankOptions,
     call: CallOptions,
   ): Promise<Ranked> {
     const askedMs = this.clock.monotonicMs();
@@ -328,7 +336,8 @@ export class RankedLists {
       deeper: (work) => (hold === undefined ? this.uncounted(work) : work()),
     };
     const { explain } = output;
-    const request = { legs, vectors, fusing, filter, effort, k, offset, explain, contentBytes, terms, ofBestScore };
+    const ofLists = { filter, effort, contentBytes, boosts, depths };
+    const request = { legs, vectors, fusing, ...ofLists, k, offset, explain, terms, ofBestScore };
     // Lists that are fused come without texts.
     const hits = await this.deep.run(hitsOfLength(places, this.lengths.of(collection, false)), call, () =>
       this.sets.inOne(collection, call, (current) => this.hybrid.search(current, request, call)),
@@ -342,7 +351,7 @@ export class RankedLists {
   private async listed(
     collection: CollectionRecord,
     vector: Float32Array,
-    { page: { k, offset }, output: { texts } }: SearchRequest,
+    { query: { boosts }, page: { k, offset }, output: { texts } }: SearchRequest,
     externalIds: readonly string[],
     { hold = NO_HOLD, contentBytes }: RankOptions,
     call: CallOptions,
@@ -352,7 +361,7 @@ export class RankedLists {
     const bytesMax = contentBytes ?? contentBytesOf(collection.shards, distinct.length);
     await hold.reserve(listedBytesMax(distinct.length, collection.shards, bytesMax, texts, hold));
     const bound = (count: number): number | undefined => contentBound(count, bytesMax, texts, hold);
-    const scored = await this.scored(collection, vector, distinct, bound, call);
+    const scored = await this.scored(collection, vector, { externalIds: distinct, boosts, bytesMax: bound }, call);
     for (const answered of scored) this.lengths.note(collection, false, answered.length, bytesOfHits(answered));
     const answeredMs = this.clock.monotonicMs();
     const hits = scored
@@ -368,14 +377,18 @@ export class RankedLists {
   private scored(
     collection: CollectionRecord,
     vector: Float32Array,
-    externalIds: string[],
-    bytesMax: (count: number) => number | undefined,
+    {
+      externalIds,
+      boosts,
+      bytesMax,
+    }: { externalIds: string[]; bytesMax: (count: number) => number | undefined } & Pick<Query, 'boosts'>,
     call: CallOptions,
   ): Promise<Hit[][]> {
     return this.deep.run(hitsOfLength(externalIds.length, this.lengths.of(collection, false)), call, () =>
-      this.sets.inOne(collection, call, (current) =>
-        scoredItems({ shards: this.shards, scatter: this.scatter }, current, { vector, externalIds, bytesMax }, call),
-      ),
+      this.sets.inOne(collection, call, (current) => {
+        const asked = { vector, externalIds, boosts, bytesMax };
+        return scoredItems({ shards: this.shards, scatter: this.scatter }, current, asked, call);
+      }),
     );
   }
 
@@ -474,8 +487,14 @@ function bytesOfResult({ hits, wireHits, utf8Hits }: VectorSearchResult): number
 }
 
 /** Whether what shards answer can be put together as it is, because nothing is left out or added. */
-function isWhole({ page, output }: SearchRequest): boolean {
-  return output.packed === true && page.offset === 0 && !hasAnyOf(page, PAGE_LEFT) && !hasAnyOf(output, OUTPUT_LEFT);
+function isWhole({ page, output, query }: SearchRequest): boolean {
+  return (
+    query.boosts === undefined &&
+    output.packed === true &&
+    page.offset === 0 &&
+    !hasAnyOf(page, PAGE_LEFT) &&
+    !hasAnyOf(output, OUTPUT_LEFT)
+  );
 }
 
 /** The best hits of all as bytes, if all are; null: they have to be merged one by one. */

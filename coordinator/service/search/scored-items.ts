@@ -1,3 +1,4 @@
+import type { Boosts } from '../../../shared/contract/shard/boosts';
 import type { CallOptions, ShardClient } from '../../../shared/contract/shard/shard-client';
 import type { Hit } from '../../../shared/contract/shard/shard-read';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
@@ -7,10 +8,15 @@ import { groupByShard } from '../routing/shard-router';
 export function scoredItems(
   { shards, scatter }: { shards: Pick<ShardClient, 'read'>; scatter: ScatterGather },
   collection: ShardedCollection,
-  asked: { vector: Float32Array; externalIds: string[]; bytesMax: (count: number) => number | undefined },
+  asked: {
+    vector: Float32Array;
+    externalIds: string[];
+    bytesMax: (count: number) => number | undefined;
+    boosts?: Boosts | undefined;
+  },
   call: CallOptions,
 ): Promise<Hit[][]> {
-  const { vector, externalIds, bytesMax } = asked;
+  const { vector, externalIds, bytesMax, boosts } = asked;
   const groups = groupByShard(externalIds, collection.shards, (externalId) => externalId);
   return scatter.read(
     collection,
@@ -18,7 +24,8 @@ export function scoredItems(
     call,
     (id, i) => {
       const { items } = groups[i];
-      return shards.read(id, 'score', { vector, externalIds: items, bytesMax: bytesMax(items.length) }, call);
+      const request = { vector, externalIds: items, bytesMax: bytesMax(items.length), ...(boosts && { boosts }) };
+      return shards.read(id, 'score', request, call);
     },
   );
 }

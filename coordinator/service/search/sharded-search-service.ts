@@ -2,6 +2,7 @@ import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Filter } from '../../../shared/contract/filter/filter';
 import type { SearchesAtOnce } from '../../../shared/contract/shard/inline-search';
 import type { CallOptions, ShardClient } from '../../../shared/contract/shard/shard-client';
+import { withFilters } from '../../../shared/contract/shard/boosts';
 import type { Clock } from '../../../shared/base/time/clock';
 import { scoreOf } from '../../../shared/contract/vector/metric';
 import type { CollectionCatalog } from '../collections/collection-catalog';
@@ -27,6 +28,8 @@ import type {
   TextAnalysis,
 } from '../service';
 import { OrderedItems } from '../vectors/ordered-items';
+import { BoostDepths } from './boost-depths';
+import { addBoostNumbers } from './boost-numbers';
 import { ChainedLists } from './chained-lists';
 import { ChunkReader } from './chunk-reader';
 import { expandedHits } from './expanded-hits';
@@ -158,6 +161,7 @@ export class ShardedSearchService implements SearchService {
         requests.reduce((sum, request) => sum + rerankBytesMax(request, hold), 0),
     );
     const words = given.map((request) => soughtTerms(collection, request));
+    const depths = requests.map(depthsOf);
     const [ranked, totals] = await Promise.all([
       Promise.all(
         requests.map(async (request, i) =>
@@ -165,7 +169,7 @@ export class ShardedSearchService implements SearchService {
             collection,
             request,
             sought[i],
-            { contentBytes, terms: words[i]?.noted, chain: chains[i] },
+            { contentBytes, terms: words[i]?.noted, chain: chains[i], depths: depths[i] },
             queryCall(call, i),
           ),
         ),
@@ -191,6 +195,7 @@ export class ShardedSearchService implements SearchService {
           `queries[${i}].`,
         )),
         ...listFactsOf(ranked[i]),
+        ...depths[i]?.told,
         ...(totals[i] !== undefined && { totalMatches: totals[i] }),
       });
     return { results, timing: this.timingFrom(times), cut };
@@ -264,13 +269,15 @@ export class ShardedSearchService implements SearchService {
   ): SearchAnswer | Promise<SearchAnswer> {
     const request = readFor(given);
     const sought = soughtTerms(collection, given);
-    const ranked = this.ranked(collection, request, found, { hold, terms: sought?.noted, chain }, call);
+    const depths = depthsOf(request);
+    const ranked = this.ranked(collection, request, found, { hold, terms: sought?.noted, chain, depths }, call);
     const answered = (list: Ranked): SearchAnswer | Promise<SearchAnswer> => {
       const { hits, utf8Hits, totalCount } = list;
       const timing = this.timingFrom(times);
       if (utf8Hits === undefined) {
         const parts = this.laterParts(collection, hold);
-        const answer = { ...this.found(request, list, parts), ...listFactsOf(list), totalCount, timing };
+        const facts = { ...listFactsOf(list), ...depths?.told };
+        const answer = { ...this.found(request, list, parts), ...facts, totalCount, timing };
         const { order, expand, highlight } = request.output;
         const isWhole = order === undefined && expand === undefined && highlight === undefined;
         return isWhole ? answer : this.completed(answer, given, parts, { sought, vector: found.vector });
@@ -282,7 +289,7 @@ export class ShardedSearchService implements SearchService {
     return ranked instanceof Promise ? ranked.then(answered) : answered(ranked);
   }
 
-  /** A page of hits, or the hits of a page of groups. */
+  /** A page of hits, or the hits of a page of groups, with what boosts gave them where that is to be told. */
   private ranked(
     collection: CollectionRecord,
     request: SearchRequest,
@@ -291,6 +298,24 @@ export class ShardedSearchService implements SearchService {
     call: CallOptions,
   ): Ranked | Promise<Ranked> {
     const options: RankOptions = { ...given, examples, legs };
+    const list = this.rankedOnly(collection, request, vector, options, call);
+    const { boosts } = request.query;
+    if (boosts === undefined || request.output.explain !== true) return list;
+    const explained = async ({ hits, ...rest }: Ranked): Promise<Ranked> => {
+      const { shards, scatter, sets } = this;
+      await addBoostNumbers({ shards, scatter, sets }, collection, { hits, boosts }, call);
+      return { hits, ...rest };
+    };
+    return list instanceof Promise ? list.then(explained) : explained(list);
+  }
+
+  private rankedOnly(
+    collection: CollectionRecord,
+    request: SearchRequest,
+    vector: Float32Array | null,
+    options: RankOptions,
+    call: CallOptions,
+  ): Ranked | Promise<Ranked> {
     const { groups: grouping, diversity } = request.page;
     const reranking = request.rerank;
     const { chain } = options;
@@ -375,13 +400,18 @@ export class ShardedSearchService implements SearchService {
   }
 }
 
-/** With the filter as the collection's synonyms and stop words have it. */
+/** With the filters as the collection's synonyms and stop words have them. */
 function requestIn(collection: CollectionRecord, request: SearchRequest): SearchRequest {
-  const { filter: given } = request.query;
+  const { filter: given, boosts: givenBoosts } = request.query;
   const filter = filterIn(collection, given);
   const source = sourceIn(collection, request.query.source);
-  const isSame = filter === given && source === request.query.source;
-  return isSame ? request : { ...request, query: { ...request.query, filter, source } };
+  const boosts = givenBoosts && withFilters(givenBoosts, (one) => filterIn(collection, one));
+  if (filter === given && source === request.query.source && boosts === givenBoosts) return request;
+  return { ...request, query: { ...request.query, filter, source, ...(boosts !== undefined && { boosts }) } };
+}
+
+function depthsOf({ query }: SearchRequest): BoostDepths | undefined {
+  return query.boosts === undefined ? undefined : new BoostDepths();
 }
 
 /** The same of the filters of legs. */

@@ -65,12 +65,13 @@ export interface WhyReport {
 }
 
 /** What leaves hits out or puts others before them, the last one first: the search without it. */
-const STAGES = ['rerank', 'score', 'diversity', 'groups'] as const;
+const STAGES = ['rerank', 'score', 'diversity', 'groups', 'boosts'] as const;
 const WITHOUT: Record<(typeof STAGES)[number], (search: SearchRequest) => SearchRequest> = {
   rerank: (search) => ({ ...search, rerank: undefined }),
   score: withPage(({ k, offset, groups, diversity }) => ({ k, offset, groups, diversity })),
   diversity: withPage((page) => ({ ...page, diversity: undefined })),
   groups: withPage((page) => ({ ...page, groups: undefined })),
+  boosts: (search) => ({ ...search, query: { ...search.query, boosts: undefined } }),
 };
 const EFFORT_MIN = 16;
 const LINEAR: Fusing = { kind: 'linear', constant: 0, isUnit: false };
@@ -180,7 +181,9 @@ function withPage(change: (page: Page) => Page): (search: SearchRequest) => Sear
 
 /** Whether what decides over hits is the same. */
 function isSame(a: SearchRequest, b: SearchRequest): boolean {
-  return JSON.stringify([a.page, a.rerank]) === JSON.stringify([b.page, b.rerank]);
+  const deciding = ({ page, rerank, query: { boosts } }: SearchRequest): string =>
+    JSON.stringify([page, rerank, boosts]);
+  return deciding(a) === deciding(b);
 }
 
 /** The lists that a search is made of. */

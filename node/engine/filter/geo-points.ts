@@ -72,6 +72,14 @@ function newTest(shape: GeoShape): GeoTest {
   }
 }
 
+/** The great-circle distance of two places, in metres. */
+export function metresBetween(one: GeoPoint, other: GeoPoint): number {
+  const square =
+    Math.sin(((other.lat - one.lat) * RADIANS) / 2) ** 2 +
+    Math.cos(one.lat * RADIANS) * Math.cos(other.lat * RADIANS) * Math.sin(((other.lon - one.lon) * RADIANS) / 2) ** 2;
+  return 2 * RADIUS_METRES * Math.asin(Math.min(1, Math.sqrt(square)));
+}
+
 /** Great-circle distance, by haversines: (sin d/2r)² ≤ (sin metres/2r)². */
 function radiusTest({ lat, lon, metres }: Extract<GeoShape, { kind: 'radius' }>): GeoTest {
   const half = metres / (2 * RADIUS_METRES);

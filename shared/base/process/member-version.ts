@@ -26,6 +26,7 @@ export const FEATURES = [
   'stop-words',
   'field-analysers',
   'list-parts',
+  'boosts',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

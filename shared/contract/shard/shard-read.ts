@@ -1,5 +1,6 @@
 import type { Filter } from '../filter/filter';
 import type { AggregateAnswers, AggregateQuestion } from './aggregate';
+import type { Boosts } from './boosts';
 import type { FieldFacts, FieldFactsRequest } from './field-facts';
 import type { OrderAnswer, OrderRequest } from './item-order';
 import type { ExpansionRequest, Expansions } from './keyword-expansion';
@@ -19,10 +20,20 @@ export interface ShardReads {
   /** The best `k` in the order of {@link compareHits}; fewer only if fewer match. */
   search: { request: VectorSearch; answer: VectorSearchResult };
   /**
-   * Exact scores of the listed items, in the order of `externalIds`; unknown ids are left out. `bytesMax`: as in a
-   * search.
+   * Exact scores of the listed items, in the order of `externalIds`; unknown ids are left out. `bytesMax`, `boosts`: as
+   * in a search.
    */
-  score: { request: { vector: Float32Array; externalIds: string[]; bytesMax?: number | undefined }; answer: Hit[] };
+  score: {
+    request: {
+      vector: Float32Array;
+      externalIds: string[];
+      bytesMax?: number | undefined;
+      boosts?: Boosts | undefined;
+    };
+    answer: Hit[];
+  };
+  /** The number that each boost makes of each of the listed items (boosts.ts); null where there is none. */
+  boostNumbers: { request: { externalIds: string[]; boosts: Boosts }; answer: (number[] | null)[] };
   /**
    * The best `k` by BM25 with the given statistics, in the order of search. Items without any of the terms are not
    * returned.
@@ -107,6 +118,7 @@ export type ReadKind = keyof ShardReads;
 export const SHARED_READS: ReadonlySet<ReadKind> = new Set([
   'search',
   'score',
+  'boostNumbers',
   'keywordSearch',
   'keywordStatistics',
   'keywordExpansions',
@@ -141,6 +153,8 @@ export interface VectorSearch {
    * {@link Hit}). A node of an earlier version ignores it.
    */
   bytesMax?: number | undefined;
+  /** Change the scores: hits are the best by the changed ones. */
+  boosts?: Boosts | undefined;
   /** The best `k` of a part of the list; absent: of all of it. */
   part?: ListPart | undefined;
 }
@@ -181,6 +195,8 @@ export interface VectorSearchResult {
   vectorCount: number;
   /** Of a search that is counted; a node of an earlier version does not say it. */
   cost?: SearchCost;
+  /** Of a search with boosts that did not reach all items: how many it has looked at, the best without boosts. */
+  boostDepth?: number;
 }
 
 /** What a search took: rows scored by their codes, and by their original vectors. */
@@ -247,6 +263,8 @@ export interface KeywordSearch {
   filter: Filter | null;
   /** As in a search. */
   bytesMax?: number | undefined;
+  /** As in a search; all items are reached. */
+  boosts?: Boosts | undefined;
   /** As in a search, by the given statistics. */
   part?: ListPart | undefined;
 }

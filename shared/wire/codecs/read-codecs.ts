@@ -1,6 +1,7 @@
 import { QuiverError } from '../../base/errors/quiver-error';
 import type { Filter } from '../../contract/filter/filter';
 import { filterFromText, filterToText } from '../../contract/filter/filter-text';
+import { type Boosts, boostNumbersFromText, boostsFromText, boostsToText } from '../../contract/shard/boosts';
 import { answersFromText, answersToText, questionsFromText, questionsToText } from '../../contract/shard/aggregate';
 import {
   factsFromText,
@@ -92,7 +93,7 @@ const PROGRESS_BYTES = 80;
 /** The codecs by kind. */
 export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
   search: {
-    requestToProto: ({ vector, k, filter, effort, texts, counted, bytesMax, part }) => ({
+    requestToProto: ({ vector, k, filter, effort, texts, counted, bytesMax, boosts, part }) => ({
       vector: vectorToProto(vector),
       k,
       filter: filterToProto(filter),
@@ -101,9 +102,10 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       texts,
       counted,
       ...(bytesMax !== undefined && { bytesMax }),
+      ...(boosts !== undefined && { boosts: boostsToText(boosts) }),
       ...(part !== undefined && { part: partToProto(part) }),
     }),
-    requestFromProto: ({ vector, k, filter, ef, exact, texts, counted, bytesMax, part }) => ({
+    requestFromProto: ({ vector, k, filter, ef, exact, texts, counted, bytesMax, boosts, part }) => ({
       vector: vectorFromProto(vector),
       k,
       filter: filterFromProto(filter),
@@ -111,42 +113,78 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       texts,
       ...(counted && { counted }),
       ...(bytesMax !== undefined && { bytesMax }),
+      ...boostsFromProto(boosts),
       ...(part && { part: partFromProto(part) }),
     }),
-    requestBytes: ({ vector, filter, part }) => vector.byteLength + filterBytes(filter) + partBytes(part),
-    answerToProto: ({ hits, wireHits, vectorCount, cost }) => {
-      const answer =
+    requestBytes: ({ vector, filter, boosts, part }) =>
+      vector.byteLength + filterBytes(filter) + boostsBytes(boosts) + partBytes(part),
+    answerToProto: ({ hits, wireHits, vectorCount, cost, boostDepth }) => {
+      const plain =
         wireHits === undefined
           ? hitsToProto(hits, vectorCount)
           : { message: { hits: wireHits, vectorCount }, bytes: wireHits.length };
+      const answer =
+        boostDepth === undefined
+          ? plain
+          : { message: { ...plain.message, boostDepth }, bytes: plain.bytes + VARINT_BYTES };
       return cost === undefined
         ? answer
         : { message: { ...answer.message, cost: costToProto(cost) }, bytes: answer.bytes + COST_BYTES };
     },
-    answerFromProto: ({ hits, vectorCount, cost }, packed = false) => {
+    answerFromProto: ({ hits, vectorCount, cost, boostDepth }, packed = false) => {
       if (!hits) return undefined;
       const utf8Hits = packed ? packedFromSent(hits) : null;
       if (utf8Hits !== null) return { hits: [], utf8Hits, vectorCount };
-      return { hits: hitsFromBytes(hits), vectorCount, ...(cost && { cost: costFromProto(cost) }) };
+      return {
+        hits: hitsFromBytes(hits),
+        vectorCount,
+        ...(cost && { cost: costFromProto(cost) }),
+        ...(typeof boostDepth === 'number' && { boostDepth }),
+      };
     },
   },
   score: {
-    requestToProto: ({ vector, externalIds, bytesMax }) => ({
+    requestToProto: ({ vector, externalIds, bytesMax, boosts }) => ({
       vector: vectorToProto(vector),
       externalIds: stringsToBytes(externalIds),
       ...(bytesMax !== undefined && { bytesMax }),
+      ...(boosts !== undefined && { boosts: boostsToText(boosts) }),
     }),
-    requestFromProto: ({ vector, externalIds, bytesMax }) => ({
+    requestFromProto: ({ vector, externalIds, bytesMax, boosts }) => ({
       vector: vectorFromProto(vector),
       externalIds: stringsFromBytes(externalIds),
       ...(bytesMax !== undefined && { bytesMax }),
+      ...boostsFromProto(boosts),
     }),
-    requestBytes: ({ vector, externalIds }) => vector.byteLength + stringsBytes(externalIds),
+    requestBytes: ({ vector, externalIds, boosts }) =>
+      vector.byteLength + stringsBytes(externalIds) + boostsBytes(boosts),
     answerToProto: (hits) => hitsToProto(hits, 0),
     answerFromProto: ({ hits }) => hits && hitsFromBytes(hits),
   },
+  boostNumbers: {
+    requestToProto: ({ externalIds, boosts }) => ({
+      externalIds: stringsToBytes(externalIds),
+      boosts: boostsToText(boosts),
+    }),
+    requestFromProto: ({ externalIds, boosts: text }) => {
+      const { boosts } = boostsFromProto(text);
+      if (boosts === undefined) throw malformed('boosts');
+      return { externalIds: stringsFromBytes(externalIds), boosts };
+    },
+    requestBytes: ({ externalIds, boosts }) => stringsBytes(externalIds) + boostsBytes(boosts),
+    answerToProto: (numbers) => {
+      const boostNumbers = JSON.stringify(numbers);
+      return { message: { boostNumbers }, bytes: boostNumbers.length };
+    },
+    answerFromProto: ({ boostNumbers }) => {
+      if (boostNumbers === undefined || boostNumbers === null) return undefined;
+      const numbers = boostNumbersFromText(boostNumbers);
+      if (numbers === null) throw malformed('numbers of boosts');
+      return numbers;
+    },
+  },
   keywordSearch: {
-    requestToProto: ({ terms, statistics, k, filter, bytesMax, plan, fieldWeights, part }) => ({
+    requestToProto: ({ terms, statistics, k, filter, bytesMax, plan, fieldWeights, boosts, part }) => ({
       terms: stringsToBytes(terms),
       statistics,
       k,
@@ -154,9 +192,20 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       ...(plan !== undefined && { plan: keywordPlanToText(plan) }),
       ...(fieldWeights !== undefined && { fieldWeights: [...fieldWeights] }),
       ...(bytesMax !== undefined && { bytesMax }),
+      ...(boosts !== undefined && { boosts: boostsToText(boosts) }),
       ...(part !== undefined && { part: partToProto(part) }),
     }),
-    requestFromProto: ({ terms: termBytes, statistics, k, filter, bytesMax, plan: planText, fieldWeights, part }) => {
+    requestFromProto: ({
+      terms: termBytes,
+      statistics,
+      k,
+      filter,
+      bytesMax,
+      plan: planText,
+      fieldWeights,
+      boosts,
+      part,
+    }) => {
       if (statistics === null) throw malformed('keyword search');
       const terms = stringsFromBytes(termBytes);
       const plan = planText === '' ? undefined : keywordPlanFromText(planText, terms.length);
@@ -169,13 +218,15 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
         k,
         filter: filterFromProto(filter),
         ...(bytesMax !== undefined && { bytesMax }),
+        ...boostsFromProto(boosts),
         ...(part && { part: partFromProto(part) }),
       };
     },
-    requestBytes: ({ terms, filter, plan, part }) =>
+    requestBytes: ({ terms, filter, plan, boosts, part }) =>
       stringsBytes(terms) +
       terms.length * VARINT_BYTES +
       filterBytes(filter) +
+      boostsBytes(boosts) +
       partBytes(part) +
       (plan === undefined ? 0 : Buffer.byteLength(keywordPlanToText(plan))),
     answerToProto: (hits) => hitsToProto(hits, 0),
@@ -554,6 +605,18 @@ function filterFromProto(text: string): Filter | null {
   const filter = filterFromText(text);
   if (filter === undefined) throw malformed('filter');
   return filter;
+}
+
+/** What varies in length of them is characters that a client gave. */
+function boostsBytes(boosts: Boosts | undefined): number {
+  return boosts === undefined ? 0 : Buffer.byteLength(boostsToText(boosts));
+}
+
+function boostsFromProto(text: string | undefined): { boosts?: Boosts } {
+  if (text === undefined) return {};
+  const boosts = boostsFromText(text);
+  if (boosts === null) throw malformed('boosts');
+  return { boosts };
 }
 
 function vectorToProto(vector: Float32Array): Buffer {

@@ -52,6 +52,8 @@ const SEARCH_LEFT = fieldsLeft<Search>({
   counted: 'handled',
   bytesMax: 'handled',
   part: 'left',
+  boosts: 'left',
+  _boosts: 'left',
   _counted: 'handled',
   _bytesMax: 'handled',
 });
@@ -70,6 +72,8 @@ const ANSWER_LEFT = fieldsLeft<Omit<Answer, 'result' | NonNullable<Answer['resul
   vectorCount: 'handled',
   cost: 'left',
   served: 'left',
+  boostDepth: 'left',
+  _boostDepth: 'left',
 });
 
 /** Names the stream in proofs. */

@@ -169,6 +169,11 @@ export function hintsSuite(context: SuiteContext): void {
           { vector: [1, 2, 3], diversity: { field: 'categry' } },
           ['diversity.field: "categry"; did you mean "category"?'],
         ],
+        [
+          'search',
+          { vector: [1, 2, 3], boosts: [{ field: 'categry', weight: 1 }] },
+          ['boosts[0].field: "categry"; did you mean "category"?'],
+        ],
         ['scroll', { order_by: [{ field: 'raer' }] }, ['order_by[0].field: "raer"; did you mean "rare"?']],
         [
           'aggregate',

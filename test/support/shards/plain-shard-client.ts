@@ -47,6 +47,8 @@ import {
 } from '../../../shared/contract/shard/shard-read';
 import type { ReplicaPurge } from '../../../shared/contract/shard/shard-purge';
 import { variantTest, variedWords } from '../../../shared/base/text/word-variants';
+import type { Boosts } from '../../../shared/contract/shard/boosts';
+import { plainBoosted, plainBoostNumbers } from '../models/plain-boosts';
 import { plainExpansions } from '../models/plain-expansions';
 import { plainHasPhrase } from '../models/plain-phrase';
 import { plainPlanScore } from '../models/plain-keyword-plan';
@@ -86,10 +88,10 @@ export interface PlainShard {
 
 /** What each read means. */
 const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: RequestOf<Kind>) => AnswerOf<Kind> } = {
-  search: (shard, { vector, k, filter, texts, counted, part }) => {
+  search: (shard, { vector, k, filter, texts, counted, boosts, part }) => {
     const scored = passing(shard, filter).map((item) => ({
       item,
-      score: scoreOf(shard.spec.metric, vector, item.vector),
+      score: boosted(boosts, item, scoreOf(shard.spec.metric, vector, item.vector)),
     }));
     const hits = best(scored, k, part).map(({ item, score }) => {
       const hit = { externalId: item.externalId, score, metadata: item.metadata };
@@ -101,13 +103,19 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
       ...(counted === true && { cost: { scored: 0, rescored: scored.length } }),
     };
   },
-  score: (shard, { vector, externalIds }) =>
+  score: (shard, { vector, externalIds, boosts }) =>
     externalIds.flatMap((externalId) => {
       const item = shard.items.get(externalId);
       if (item === undefined) return [];
-      return [{ externalId, score: scoreOf(shard.spec.metric, vector, item.vector), metadata: item.metadata }];
+      const score = boosted(boosts, item, scoreOf(shard.spec.metric, vector, item.vector));
+      return [{ externalId, score, metadata: item.metadata }];
     }),
-  keywordSearch: (shard, { terms, statistics, plan, fieldWeights, k, filter, part }) => {
+  boostNumbers: (shard, { externalIds, boosts }) =>
+    externalIds.map((externalId) => {
+      const item = shard.items.get(externalId);
+      return item === undefined ? null : plainBoostNumbers(boosts, JSON.parse(item.metadata) as JsonObject);
+    }),
+  keywordSearch: (shard, { terms, statistics, plan, fieldWeights, k, filter, boosts, part }) => {
     const mayHave = (item: PlainItem, ofUnit: Filter | undefined): boolean => passes(shard, item, ofUnit ?? null);
     const scored = passing(shard, filter)
       .map((item) => ({
@@ -124,7 +132,8 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
                 (meaning) => mayHave(item, meaning.filter),
               ) ?? 0),
       }))
-      .filter(({ score }) => score > 0);
+      .filter(({ score }) => score > 0)
+      .map(({ item, score }) => ({ item, score: boosted(boosts, item, score) }));
     return best(scored, k, part).map(({ item, score }) => ({
       externalId: item.externalId,
       score,
@@ -590,6 +599,11 @@ function passes(shard: PlainShard, item: PlainItem, filter: Filter | null): bool
   };
   const updatedMs = item.dated === true ? timeOfStamp(item.version) : undefined;
   return matches(filter, JSON.parse(item.metadata) as JsonObject, { expiry: 0, ...item, updatedMs, hasWords });
+}
+
+function boosted(boosts: Boosts | undefined, { metadata }: PlainItem, score: number): number {
+  if (boosts === undefined) return score;
+  return plainBoosted(boosts, score, plainBoostNumbers(boosts, JSON.parse(metadata) as JsonObject));
 }
 
 function best(

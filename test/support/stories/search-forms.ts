@@ -21,6 +21,7 @@ export interface GivenSearch {
   groups?: Grouping | undefined;
   diversity?: Diversity | undefined;
   cursor?: PageCursor | undefined;
+  boosts?: Query['boosts'];
 }
 
 export interface NearestInput extends GivenSearch {
@@ -94,10 +95,11 @@ function searchOf(
     groups,
     diversity,
     cursor,
+    boosts,
   }: GivenSearch,
 ): SearchRequest {
   return {
-    query: { source, filter, effort },
+    query: { source, filter, effort, ...(boosts !== undefined && { boosts }) },
     page: { k, offset, minScore, groups, diversity, ...(cursor && { cursor }) },
     output: { texts },
   };

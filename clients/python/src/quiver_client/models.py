@@ -565,6 +565,8 @@ class Hit:
     """By which it was chosen for its place."""
     first_score: float | None = None
     """Present if rerank is given and the model has read it: its score before."""
+    boosts: list[float] | None = None
+    """With explain and boosts: what each of them gave, in their order; None: the item is gone meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -599,6 +601,8 @@ class SearchAnswer(Table[Hit]):
     rerank: Reranked | None = None
     next_cursor: str | None = None
     """The cursor of the next page, None at the end; present if the request has one."""
+    boost_depth: int | None = None
+    """Present if boosts could not reach all items: how many of the best without boosts were looked at, by shard."""
 
 
 @dataclass(frozen=True)
@@ -618,6 +622,8 @@ class BulkSearchAnswer:
     """For each query what was reranked, None where it has no rerank; present if one has."""
     next_cursor: list[str | None] | None = None
     """For each query the cursor of its next page, None at the end or where it has none; present if one has."""
+    boost_depth: list[int | None] | None = None
+    """For each query as in a search, None where all items were reached; present if one has it."""
 
 
 @dataclass(frozen=True)
@@ -688,6 +694,8 @@ class HybridAnswer(Table[HybridHit]):
     rerank: Reranked | None = None
     next_cursor: str | None = None
     """The cursor of the next page, None at the end; present if the request has one."""
+    boost_depth: int | None = None
+    """Present if boosts could not reach all items: how many of the best without boosts were looked at, by shard."""
 
 
 @dataclass(frozen=True)
@@ -723,6 +731,8 @@ class RecommendAnswer(Table[Hit]):
     rerank: Reranked | None = None
     next_cursor: str | None = None
     """The cursor of the next page, None at the end; present if the request has one."""
+    boost_depth: int | None = None
+    """Present if boosts could not reach all items: how many of the best without boosts were looked at, by shard."""
 
 
 @dataclass(frozen=True)
@@ -752,6 +762,8 @@ class QueryHit:
     """By which it was chosen for its place."""
     first_score: float | None = None
     """Present if rerank is given and the model has read it: its score before."""
+    boosts: list[float] | None = None
+    """With explain and boosts: what each of them gave, in their order; None: the item is gone meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -784,6 +796,8 @@ class QueryAnswer(Table[QueryHit]):
     rerank: Reranked | None = None
     next_cursor: str | None = None
     """The cursor of the next page, None at the end; present if the request has one."""
+    boost_depth: int | None = None
+    """Present if boosts could not reach all items: how many of the best without boosts were looked at, by shard."""
 
 
 @dataclass(frozen=True)
@@ -930,6 +944,7 @@ class WhyLeg:
 
     leg: Literal["vector", "keyword"]
     score: float | None
+    """With boosts, where the search has them."""
     exact_rank: int | None
     """Its place, from 1, by an exact search of the items that pass; None: not among the first MAX_K."""
     rank: int | None
@@ -947,7 +962,7 @@ class WhyReport:
     """Why a search does not find an item."""
 
     external_id: str
-    lost_at: Literal["item", "filter", "rerank", "score", "diversity", "groups", "approximation", "rank", "lists"] | None
+    lost_at: str | None
     """None: the search finds it. item: there is none. filter: ``conditions`` say which. rerank, score, diversity,
     groups: without the model, without the least score, without these, it is on the page. approximation: an exact
     search has it on the page. rank: others are better. lists: it is not among the first MAX_K of any."""

@@ -180,6 +180,8 @@ export interface SearchResult {
   } | null;
   /** By which it was chosen for its place. */
   diversity_score?: number;
+  /** With explain and boosts: what each of them gave, in their order; null: the item is gone meanwhile. */
+  boosts?: number[] | null;
 }
 
 /** Present if rerank is given. */
@@ -305,6 +307,8 @@ export interface HybridResult {
   } | null;
   /** By which it was chosen for its place. */
   diversity_score?: number;
+  /** With explain and boosts: what each of them gave, in their order; null: the item is gone meanwhile. */
+  boosts?: number[] | null;
   vector_rank?: number | null;
   vector_score?: number | null;
   keyword_rank?: number | null;
@@ -348,6 +352,8 @@ export interface QueryResult {
   } | null;
   /** By which it was chosen for its place. */
   diversity_score?: number;
+  /** With explain and boosts: what each of them gave, in their order; null: the item is gone meanwhile. */
+  boosts?: number[] | null;
   vector_rank?: number | null;
   vector_score?: number | null;
   keyword_rank?: number | null;
@@ -1499,6 +1505,37 @@ export interface Operations {
       ef?: number;
       /** Compares with every vector. Default: false. */
       exact?: boolean;
+      /** Change scores by what items are: by filters ({"filters": {…}, "weight": 1.5}), a number ({"field": "likes", "modifier": "log1p", "weight": 0.2}) or how near a value is ({"field": "published", "decay": {"origin": "now", "scale": "7d"}, "weight": 0.3}). They reach all items, not the best of a list without them. Lists that are fused are ordered by boosted scores before. */
+      boosts?: Array<{
+        /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $between ([lowest, highest], both included) $prefix (a text begins so) $contains (a text has it within) $like (* any characters, ? one, \\ before either itself; the whole text) $all (an array has each of the values) $any (an array has one of the values) $size (elements of an array: a number, or $gt $gte $lt $lte) $elem_match (one element of an array meets all conditions: on its members, or operators on itself) $geo_radius ({lat, lon, metres}) $geo_box ({min_lat, min_lon, max_lat, max_lon}; with min_lon above max_lon it crosses the date line) $geo_polygon (its corners, [{lat, lon}, …]; each edge the shorter way; even-odd where it crosses itself); {"$date": "2024-02-01T00:00:00+02:00"} or {"$date": "now-7d"} where a bound or a value stands asks for a time; $prefix, $contains, $like with "case": "fold" beside it: whatever the cases on a key, $and $or $not $id (a list of external_ids) $expires_at ($gt $gte $lt $lte $between with times as in expires_at, or $exists) $updated (the same of its last change, of which an item written by an earlier version knows nothing) $text ({query, match, fields}: any (the default) or all of the words of the query, by the language of the collection, in what keyword search searches, or in the texts of some fields of the metadata) at the top. */
+        filters?: Filters;
+        /** A path of the metadata: numbers, dates or points. Of a list, the greatest or the nearest. */
+        field?: string;
+        /** Itself (default), ln(1 + x), √x, x² or 1 / (1 + x), these with 0 for what is below 0. */
+        modifier?: 'none' | 'log1p' | 'sqrt' | 'square' | 'reciprocal';
+        /** Instead of modifier: how near a value is to an origin, from 1 to 0. */
+        decay?: {
+          /** With x, how many times scale a value is beyond offset: at^x, at^(x²), or 1 − (1 − at) × x. Default: "exp". */
+          shape?: 'exp' | 'gauss' | 'linear';
+          /** A number; for texts that are dates a date, "now" or "now-7d", the same for all shards; for points a place. */
+          origin: number | string | {
+            lat: number;
+            lon: number;
+          };
+          /** Where, beyond offset, the decay is `at`: a number; of dates "7d" (s, m, h, d, w); of places metres, "5km". */
+          scale: number | string;
+          /** Up to there it is 1. As scale; default 0. */
+          offset?: number | string;
+          /** Between 0 and 1. Default: 0.5. */
+          at?: number;
+        };
+        /** With filters: what those that pass get; multiplied, at least 0.001. */
+        weight: number;
+        /** The number, or with decay the decay, of items that have none; left out: they get nothing. */
+        missing?: number;
+      }>;
+      /** multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score. */
+      boost_mode?: 'multiply' | 'add';
       /** Paths of the metadata that results carry, such as "author.name". Left out: all; []: none. A path that an item lacks is left out of it. */
       fields?: string[];
       /** Results also carry their text; "" where an item has none. Default: false. */
@@ -1596,6 +1633,8 @@ export interface Operations {
       rerank?: Reranked;
       /** The cursor of the next page, null at the end; present if the request has one. */
       next_cursor?: string | null;
+      /** Present if boosts could not reach all items: how many of the best without boosts were looked at, by shard. */
+      boost_depth?: number;
       timing_ms?: SearchTiming;
       profile?: SearchProfile;
     };
@@ -1645,6 +1684,37 @@ export interface Operations {
         ef?: number;
         /** Compares with every vector. Default: false. */
         exact?: boolean;
+        /** Change scores by what items are: by filters ({"filters": {…}, "weight": 1.5}), a number ({"field": "likes", "modifier": "log1p", "weight": 0.2}) or how near a value is ({"field": "published", "decay": {"origin": "now", "scale": "7d"}, "weight": 0.3}). They reach all items, not the best of a list without them. Lists that are fused are ordered by boosted scores before. */
+        boosts?: Array<{
+          /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $between ([lowest, highest], both included) $prefix (a text begins so) $contains (a text has it within) $like (* any characters, ? one, \\ before either itself; the whole text) $all (an array has each of the values) $any (an array has one of the values) $size (elements of an array: a number, or $gt $gte $lt $lte) $elem_match (one element of an array meets all conditions: on its members, or operators on itself) $geo_radius ({lat, lon, metres}) $geo_box ({min_lat, min_lon, max_lat, max_lon}; with min_lon above max_lon it crosses the date line) $geo_polygon (its corners, [{lat, lon}, …]; each edge the shorter way; even-odd where it crosses itself); {"$date": "2024-02-01T00:00:00+02:00"} or {"$date": "now-7d"} where a bound or a value stands asks for a time; $prefix, $contains, $like with "case": "fold" beside it: whatever the cases on a key, $and $or $not $id (a list of external_ids) $expires_at ($gt $gte $lt $lte $between with times as in expires_at, or $exists) $updated (the same of its last change, of which an item written by an earlier version knows nothing) $text ({query, match, fields}: any (the default) or all of the words of the query, by the language of the collection, in what keyword search searches, or in the texts of some fields of the metadata) at the top. */
+          filters?: Filters;
+          /** A path of the metadata: numbers, dates or points. Of a list, the greatest or the nearest. */
+          field?: string;
+          /** Itself (default), ln(1 + x), √x, x² or 1 / (1 + x), these with 0 for what is below 0. */
+          modifier?: 'none' | 'log1p' | 'sqrt' | 'square' | 'reciprocal';
+          /** Instead of modifier: how near a value is to an origin, from 1 to 0. */
+          decay?: {
+            /** With x, how many times scale a value is beyond offset: at^x, at^(x²), or 1 − (1 − at) × x. Default: "exp". */
+            shape?: 'exp' | 'gauss' | 'linear';
+            /** A number; for texts that are dates a date, "now" or "now-7d", the same for all shards; for points a place. */
+            origin: number | string | {
+              lat: number;
+              lon: number;
+            };
+            /** Where, beyond offset, the decay is `at`: a number; of dates "7d" (s, m, h, d, w); of places metres, "5km". */
+            scale: number | string;
+            /** Up to there it is 1. As scale; default 0. */
+            offset?: number | string;
+            /** Between 0 and 1. Default: 0.5. */
+            at?: number;
+          };
+          /** With filters: what those that pass get; multiplied, at least 0.001. */
+          weight: number;
+          /** The number, or with decay the decay, of items that have none; left out: they get nothing. */
+          missing?: number;
+        }>;
+        /** multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score. */
+        boost_mode?: 'multiply' | 'add';
         /** Paths of the metadata that results carry, such as "author.name". Left out: all; []: none. A path that an item lacks is left out of it. */
         fields?: string[];
         /** Results also carry their text; "" where an item has none. Default: false. */
@@ -1739,6 +1809,8 @@ export interface Operations {
       rerank?: Array<Reranked | null>;
       /** For each query the cursor of its next page, null at the end or where it has none; present if one has. */
       next_cursor?: Array<string | null>;
+      /** For each query as in a search, null where all items were reached; present if one has it. */
+      boost_depth?: Array<number | null>;
       timing_ms?: SearchTiming;
       profile?: SearchProfile;
     };
@@ -1833,6 +1905,37 @@ export interface Operations {
       ef?: number;
       /** Compares with every vector. Default: false. */
       exact?: boolean;
+      /** Change scores by what items are: by filters ({"filters": {…}, "weight": 1.5}), a number ({"field": "likes", "modifier": "log1p", "weight": 0.2}) or how near a value is ({"field": "published", "decay": {"origin": "now", "scale": "7d"}, "weight": 0.3}). They reach all items, not the best of a list without them. Lists that are fused are ordered by boosted scores before. */
+      boosts?: Array<{
+        /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $between ([lowest, highest], both included) $prefix (a text begins so) $contains (a text has it within) $like (* any characters, ? one, \\ before either itself; the whole text) $all (an array has each of the values) $any (an array has one of the values) $size (elements of an array: a number, or $gt $gte $lt $lte) $elem_match (one element of an array meets all conditions: on its members, or operators on itself) $geo_radius ({lat, lon, metres}) $geo_box ({min_lat, min_lon, max_lat, max_lon}; with min_lon above max_lon it crosses the date line) $geo_polygon (its corners, [{lat, lon}, …]; each edge the shorter way; even-odd where it crosses itself); {"$date": "2024-02-01T00:00:00+02:00"} or {"$date": "now-7d"} where a bound or a value stands asks for a time; $prefix, $contains, $like with "case": "fold" beside it: whatever the cases on a key, $and $or $not $id (a list of external_ids) $expires_at ($gt $gte $lt $lte $between with times as in expires_at, or $exists) $updated (the same of its last change, of which an item written by an earlier version knows nothing) $text ({query, match, fields}: any (the default) or all of the words of the query, by the language of the collection, in what keyword search searches, or in the texts of some fields of the metadata) at the top. */
+        filters?: Filters;
+        /** A path of the metadata: numbers, dates or points. Of a list, the greatest or the nearest. */
+        field?: string;
+        /** Itself (default), ln(1 + x), √x, x² or 1 / (1 + x), these with 0 for what is below 0. */
+        modifier?: 'none' | 'log1p' | 'sqrt' | 'square' | 'reciprocal';
+        /** Instead of modifier: how near a value is to an origin, from 1 to 0. */
+        decay?: {
+          /** With x, how many times scale a value is beyond offset: at^x, at^(x²), or 1 − (1 − at) × x. Default: "exp". */
+          shape?: 'exp' | 'gauss' | 'linear';
+          /** A number; for texts that are dates a date, "now" or "now-7d", the same for all shards; for points a place. */
+          origin: number | string | {
+            lat: number;
+            lon: number;
+          };
+          /** Where, beyond offset, the decay is `at`: a number; of dates "7d" (s, m, h, d, w); of places metres, "5km". */
+          scale: number | string;
+          /** Up to there it is 1. As scale; default 0. */
+          offset?: number | string;
+          /** Between 0 and 1. Default: 0.5. */
+          at?: number;
+        };
+        /** With filters: what those that pass get; multiplied, at least 0.001. */
+        weight: number;
+        /** The number, or with decay the decay, of items that have none; left out: they get nothing. */
+        missing?: number;
+      }>;
+      /** multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score. */
+      boost_mode?: 'multiply' | 'add';
       /** Paths of the metadata that results carry, such as "author.name". Left out: all; []: none. A path that an item lacks is left out of it. */
       fields?: string[];
       /** Results also carry their text; "" where an item has none. Default: false. */
@@ -1926,6 +2029,8 @@ export interface Operations {
       rerank?: Reranked;
       /** The cursor of the next page, null at the end; present if the request has one. */
       next_cursor?: string | null;
+      /** Present if boosts could not reach all items: how many of the best without boosts were looked at, by shard. */
+      boost_depth?: number;
       timing_ms?: SearchTiming;
       profile?: SearchProfile;
     };
@@ -2024,6 +2129,37 @@ export interface Operations {
       ef?: number;
       /** Compares with every vector. Default: false. */
       exact?: boolean;
+      /** Change scores by what items are: by filters ({"filters": {…}, "weight": 1.5}), a number ({"field": "likes", "modifier": "log1p", "weight": 0.2}) or how near a value is ({"field": "published", "decay": {"origin": "now", "scale": "7d"}, "weight": 0.3}). They reach all items, not the best of a list without them. Lists that are fused are ordered by boosted scores before. */
+      boosts?: Array<{
+        /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $between ([lowest, highest], both included) $prefix (a text begins so) $contains (a text has it within) $like (* any characters, ? one, \\ before either itself; the whole text) $all (an array has each of the values) $any (an array has one of the values) $size (elements of an array: a number, or $gt $gte $lt $lte) $elem_match (one element of an array meets all conditions: on its members, or operators on itself) $geo_radius ({lat, lon, metres}) $geo_box ({min_lat, min_lon, max_lat, max_lon}; with min_lon above max_lon it crosses the date line) $geo_polygon (its corners, [{lat, lon}, …]; each edge the shorter way; even-odd where it crosses itself); {"$date": "2024-02-01T00:00:00+02:00"} or {"$date": "now-7d"} where a bound or a value stands asks for a time; $prefix, $contains, $like with "case": "fold" beside it: whatever the cases on a key, $and $or $not $id (a list of external_ids) $expires_at ($gt $gte $lt $lte $between with times as in expires_at, or $exists) $updated (the same of its last change, of which an item written by an earlier version knows nothing) $text ({query, match, fields}: any (the default) or all of the words of the query, by the language of the collection, in what keyword search searches, or in the texts of some fields of the metadata) at the top. */
+        filters?: Filters;
+        /** A path of the metadata: numbers, dates or points. Of a list, the greatest or the nearest. */
+        field?: string;
+        /** Itself (default), ln(1 + x), √x, x² or 1 / (1 + x), these with 0 for what is below 0. */
+        modifier?: 'none' | 'log1p' | 'sqrt' | 'square' | 'reciprocal';
+        /** Instead of modifier: how near a value is to an origin, from 1 to 0. */
+        decay?: {
+          /** With x, how many times scale a value is beyond offset: at^x, at^(x²), or 1 − (1 − at) × x. Default: "exp". */
+          shape?: 'exp' | 'gauss' | 'linear';
+          /** A number; for texts that are dates a date, "now" or "now-7d", the same for all shards; for points a place. */
+          origin: number | string | {
+            lat: number;
+            lon: number;
+          };
+          /** Where, beyond offset, the decay is `at`: a number; of dates "7d" (s, m, h, d, w); of places metres, "5km". */
+          scale: number | string;
+          /** Up to there it is 1. As scale; default 0. */
+          offset?: number | string;
+          /** Between 0 and 1. Default: 0.5. */
+          at?: number;
+        };
+        /** With filters: what those that pass get; multiplied, at least 0.001. */
+        weight: number;
+        /** The number, or with decay the decay, of items that have none; left out: they get nothing. */
+        missing?: number;
+      }>;
+      /** multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score. */
+      boost_mode?: 'multiply' | 'add';
       /** Paths of the metadata that results carry, such as "author.name". Left out: all; []: none. A path that an item lacks is left out of it. */
       fields?: string[];
       /** Results also carry their text; "" where an item has none. Default: false. */
@@ -2121,6 +2257,8 @@ export interface Operations {
       rerank?: Reranked;
       /** The cursor of the next page, null at the end; present if the request has one. */
       next_cursor?: string | null;
+      /** Present if boosts could not reach all items: how many of the best without boosts were looked at, by shard. */
+      boost_depth?: number;
       timing_ms?: SearchTiming;
       profile?: SearchProfile;
     };
@@ -2213,6 +2351,37 @@ export interface Operations {
       ef?: number;
       /** Compares with every vector. Default: false. */
       exact?: boolean;
+      /** Change scores by what items are: by filters ({"filters": {…}, "weight": 1.5}), a number ({"field": "likes", "modifier": "log1p", "weight": 0.2}) or how near a value is ({"field": "published", "decay": {"origin": "now", "scale": "7d"}, "weight": 0.3}). They reach all items, not the best of a list without them. Lists that are fused are ordered by boosted scores before. */
+      boosts?: Array<{
+        /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $between ([lowest, highest], both included) $prefix (a text begins so) $contains (a text has it within) $like (* any characters, ? one, \\ before either itself; the whole text) $all (an array has each of the values) $any (an array has one of the values) $size (elements of an array: a number, or $gt $gte $lt $lte) $elem_match (one element of an array meets all conditions: on its members, or operators on itself) $geo_radius ({lat, lon, metres}) $geo_box ({min_lat, min_lon, max_lat, max_lon}; with min_lon above max_lon it crosses the date line) $geo_polygon (its corners, [{lat, lon}, …]; each edge the shorter way; even-odd where it crosses itself); {"$date": "2024-02-01T00:00:00+02:00"} or {"$date": "now-7d"} where a bound or a value stands asks for a time; $prefix, $contains, $like with "case": "fold" beside it: whatever the cases on a key, $and $or $not $id (a list of external_ids) $expires_at ($gt $gte $lt $lte $between with times as in expires_at, or $exists) $updated (the same of its last change, of which an item written by an earlier version knows nothing) $text ({query, match, fields}: any (the default) or all of the words of the query, by the language of the collection, in what keyword search searches, or in the texts of some fields of the metadata) at the top. */
+        filters?: Filters;
+        /** A path of the metadata: numbers, dates or points. Of a list, the greatest or the nearest. */
+        field?: string;
+        /** Itself (default), ln(1 + x), √x, x² or 1 / (1 + x), these with 0 for what is below 0. */
+        modifier?: 'none' | 'log1p' | 'sqrt' | 'square' | 'reciprocal';
+        /** Instead of modifier: how near a value is to an origin, from 1 to 0. */
+        decay?: {
+          /** With x, how many times scale a value is beyond offset: at^x, at^(x²), or 1 − (1 − at) × x. Default: "exp". */
+          shape?: 'exp' | 'gauss' | 'linear';
+          /** A number; for texts that are dates a date, "now" or "now-7d", the same for all shards; for points a place. */
+          origin: number | string | {
+            lat: number;
+            lon: number;
+          };
+          /** Where, beyond offset, the decay is `at`: a number; of dates "7d" (s, m, h, d, w); of places metres, "5km". */
+          scale: number | string;
+          /** Up to there it is 1. As scale; default 0. */
+          offset?: number | string;
+          /** Between 0 and 1. Default: 0.5. */
+          at?: number;
+        };
+        /** With filters: what those that pass get; multiplied, at least 0.001. */
+        weight: number;
+        /** The number, or with decay the decay, of items that have none; left out: they get nothing. */
+        missing?: number;
+      }>;
+      /** multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score. */
+      boost_mode?: 'multiply' | 'add';
       /** Paths of the metadata that results carry, such as "author.name". Left out: all; []: none. A path that an item lacks is left out of it. */
       fields?: string[];
       /** false leaves the texts out of results. Default: true. */
@@ -2308,6 +2477,8 @@ export interface Operations {
       rerank?: Reranked;
       /** The cursor of the next page, null at the end; present if the request has one. */
       next_cursor?: string | null;
+      /** Present if boosts could not reach all items: how many of the best without boosts were looked at, by shard. */
+      boost_depth?: number;
       timing_ms?: SearchTiming;
       profile?: SearchProfile;
     };

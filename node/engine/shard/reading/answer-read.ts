@@ -17,6 +17,7 @@ import type { ShardItems } from './shard-items';
 import { keepTerms, termsFor } from './keyword-expansions';
 import { orderedPlaces } from './ordered-places';
 import { aggregatesOf } from './shard-aggregates';
+import { boostNumbersOf } from './shard-boosts';
 import { fieldFacts } from './shard-fields';
 import { drawSample } from './shard-sample';
 import type { ShardPurge } from '../removal/shard-purge';
@@ -48,6 +49,7 @@ const ANSWERS: {
 } = {
   search: ({ search }, request) => search.search(request),
   score: ({ search }, request) => search.score(request),
+  boostNumbers: ({ indexes }, request) => boostNumbersOf(indexes, request),
   keywordSearch: ({ search }, request) => search.keywordSearch(request),
   keywordStatistics: ({ indexes: { keywords } }, { terms, fieldWeights }) => {
     if (fieldWeights?.includes(0) !== true) return keywords.statistics(terms, fieldWeights);

@@ -1,4 +1,5 @@
 import type { Filter } from '../../../../shared/contract/filter/filter';
+import { type Boosts, filtersOfBoosts } from '../../../../shared/contract/shard/boosts';
 import {
   compareHits,
   type Hit,
@@ -15,11 +16,14 @@ import type { SlotAllocator } from '../../directory/slot-allocator';
 import type { SlotScores } from '../../slots/slot-scores';
 import type { SlotSet } from '../../slots/slot-set';
 import { keepTerms } from './keyword-expansions';
+import { BoostedList } from './boosted-list';
+import { boostedSteps, firstDepth, readBoosted } from './boosted-search';
 import { type CutHits, cutTies } from './border-ties';
 import { keywordListName, ListParts, vectorListName } from './list-parts';
 import { type FoundHit, orderedHits, type ScoredSlot } from './ordered-hits';
 import { ReadSteps } from './read-steps';
 import { SearchCounter } from './search-counter';
+import { boostedScores, ShardBoosts } from './shard-boosts';
 import type { ShardIndexes } from '../shard-indexes';
 
 /** How often a search whose candidates are deleted meanwhile is repeated, each time for as many candidates more. */
@@ -55,6 +59,7 @@ export class ShardSearch {
 
   async search(request: VectorSearch): Promise<VectorSearchResult> {
     if (request.part !== undefined) return this.searchPart(request, request.part);
+    if (request.boosts !== undefined) return this.boosted(request, request.boosts);
     const { indexes, slots } = this.parts;
     const counter = request.counted === true ? new SearchCounter() : null;
     if (request.filter !== null) await indexes.filters.prepare(request.filter);
@@ -125,8 +130,43 @@ export class ShardSearch {
     }
   }
 
+  private async boosted(request: VectorSearch, given: Boosts): Promise<VectorSearchResult> {
+    const { indexes, slots } = this.parts;
+    const counter = request.counted === true ? new SearchCounter() : null;
+    if (request.filter !== null) await indexes.filters.prepare(request.filter);
+    const boosts = await ShardBoosts.prepared(indexes, given);
+    const { mode, most } = boosts;
+    const epoch = slots.beginRead();
+    try {
+      let wanted = request.k;
+      for (let attempt = 1; ; attempt++) {
+        const list = new BoostedList(wanted, { mode, most, depth: firstDepth(wanted), isTied: true });
+        const boostDepth = await readBoosted(indexes, request, { list, boosts, counter });
+        const { scored, bound } = list;
+        const isSure = (hits: FoundHit[], goneCount: number): boolean =>
+          attempt === ATTEMPTS_MAX ||
+          goneCount === 0 ||
+          bound === -Infinity ||
+          (hits.length === request.k && hits[request.k - 1].hit.score >= bound);
+        const { hits, goneCount } = await this.upToDate(scored, request, { epoch, isSure, counter });
+        if (hits !== null)
+          return {
+            hits: hits.map(({ hit }) => hit),
+            vectorCount: indexes.directory.liveCount,
+            ...counter?.counts,
+            ...(boostDepth !== undefined && { boostDepth }),
+          };
+        wanted = request.k + 2 * goneCount;
+      }
+    } finally {
+      slots.endRead(epoch);
+    }
+  }
+
   async score(request: RequestOf<'score'>): Promise<Hit[]> {
-    const { bytesMax = Infinity } = request;
+    const { bytesMax = Infinity, boosts } = request;
+    if (boosts !== undefined)
+      for (const filter of filtersOfBoosts(boosts)) await this.parts.indexes.filters.prepare(filter);
     const hits: Hit[] = [];
     let bytes = 0;
     for (let from = 0; from < request.externalIds.length; from += SCORED_AT_ONCE) {
@@ -134,6 +174,7 @@ export class ShardSearch {
         request.vector,
         request.externalIds.slice(from, from + SCORED_AT_ONCE),
         bytesMax - bytes,
+        boosts,
       )) {
         bytes += hit.externalId.length + hit.metadata.length;
         hits.push(hit);
@@ -143,8 +184,14 @@ export class ShardSearch {
   }
 
   /** Of those that exist at the call, as they are then; metadata are left out from `bytesMax` of them on. */
-  private async scoreOf(vector: Float32Array, externalIds: string[], bytesMax: number): Promise<Hit[]> {
-    const { directory, vectors } = this.parts.indexes;
+  private async scoreOf(
+    vector: Float32Array,
+    externalIds: string[],
+    bytesMax: number,
+    boosts: Boosts | undefined,
+  ): Promise<Hit[]> {
+    const { indexes } = this.parts;
+    const { directory, vectors } = indexes;
     const known = externalIds
       .map((externalId) => ({ externalId, slot: directory.slotOf(externalId) }))
       .filter(({ slot }) => slot >= 0);
@@ -155,10 +202,10 @@ export class ShardSearch {
       bytes += text.length;
       return text;
     });
-    const scores = await vectors.score(
-      vector,
-      Uint32Array.from(known, ({ slot }) => slot),
-    );
+    const ofKnown = Uint32Array.from(known, ({ slot }) => slot);
+    const boosted = boosts === undefined ? null : boostedScores(indexes, boosts, ofKnown);
+    const plain = await vectors.score(vector, ofKnown);
+    const scores = boosted === null ? plain : boosted(plain);
     return known.map(({ externalId }, i) => ({ externalId, score: scores[i], metadata: metadata[i] }));
   }
 
@@ -171,29 +218,39 @@ export class ShardSearch {
       if (filter !== undefined) await filters.prepare(filter);
       for (const meaning of meanings) if (meaning.filter !== undefined) await filters.prepare(meaning.filter);
     }
+    const boosts = request.boosts === undefined ? null : await ShardBoosts.prepared(indexes, request.boosts);
     if (request.fieldWeights !== undefined || units.some(({ more }) => more !== undefined)) keepTerms(keywords);
     // Many short texts have equal scores, so ids decide which of them are the best k.
     const nameOf = (slot: number): string => (directory.isLive(slot) ? directory.externalIdOf(slot) : '');
-    // A slot that is emptied between two slices stays empty until the read ends.
-    const search = (k: number, round: number): SlotScores | Promise<SlotScores> => {
+    const isLive = (slot: number): boolean => directory.isLive(slot);
+    const stepsOf = (k: number): Generator<undefined, SlotScores> => {
       const { fieldWeights } = request;
       const options = { k, allowed: () => this.allowed(request.filter), nameOf, fieldWeights };
-      const steps =
-        request.plan === undefined
-          ? keywords.searchInSteps(request.terms, request.statistics, options)
-          : keywords.searchPlanInSteps(request.terms, request.plan, request.statistics, {
-              ...options,
-              unitSlots: (unit) => this.allowed(units[unit].filter ?? null),
-              meaningSlots: (unit, meaning) => this.allowed(units[unit].meanings![meaning].filter ?? null),
-            });
-      return round < LAST_ROUND ? inSlices(steps) : resultOf(steps);
+      return request.plan === undefined
+        ? keywords.searchInSteps(request.terms, request.statistics, options)
+        : keywords.searchPlanInSteps(request.terms, request.plan, request.statistics, {
+            ...options,
+            unitSlots: (unit) => this.allowed(units[unit].filter ?? null),
+            meaningSlots: (unit, meaning) => this.allowed(units[unit].meanings![meaning].filter ?? null),
+          });
     };
+    const run = <Result>(steps: Generator<undefined, Result>, round: number): Result | Promise<Result> =>
+      round < LAST_ROUND ? inSlices(steps) : resultOf(steps);
+    // A slot that is emptied between two slices stays empty until the read ends.
+    const search = (k: number, round: number): SlotScores | Promise<SlotScores> => run(stepsOf(k), round);
     const { part, k } = request;
     const epoch = slots.beginRead();
     try {
       for (let round = 1; ; round++) {
-        const found = part === undefined ? search(k, round) : await this.keywordPart(request, part, search, round);
-        const hits = await this.made(pairsOf(found instanceof Promise ? await found : found), request, round);
+        const listed =
+          boosts !== null
+            ? run(boostedSteps(stepsOf, k, boosts, isLive), round)
+            : part === undefined
+              ? search(k, round)
+              : await this.keywordPart(request, part, search, round);
+        const found = listed instanceof Promise ? await listed : listed;
+        const scored = found === null || Array.isArray(found) ? found : pairsOf(found);
+        const hits = scored === null ? null : await this.made(scored, request, round);
         if (hits !== null) return hits.map(({ hit }) => hit);
       }
     } finally {
@@ -274,10 +331,12 @@ export class ShardSearch {
         (slot) => slot >= 0 && isLive(slot) && !keptSlots.has(slot) && (allowed === null || allowed.has(slot)),
       );
       const ofAdded = Uint32Array.from(added);
-      const scores =
+      const boosted = request.boosts === undefined ? null : boostedScores(indexes, request.boosts, ofAdded);
+      const plain =
         round < LAST_ROUND
           ? await indexes.vectors.score(request.vector, ofAdded)
           : indexes.vectors.scoreNow(request.vector, ofAdded);
+      const scores = boosted === null ? plain : boosted(plain);
       scored = [...kept, ...added.map((slot, i) => ({ slot, score: scores[i] }))].sort((a, b) => b.score - a.score);
     }
   }

@@ -29,6 +29,7 @@ const LEFT = fieldsLeft<VectorSearch>({
   packed: 'handled',
   bytesMax: 'handled',
   part: 'left',
+  boosts: 'left',
 });
 
 /** Of answers that have their hits in another form. Nobody changes it. */

@@ -61,6 +61,8 @@ class AsyncSearches:
         filters: Filters | None = None,
         ef: int | None = None,
         exact: bool = False,
+        boosts: Sequence[Mapping[str, Any]] | None = None,
+        boost_mode: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
@@ -85,6 +87,8 @@ class AsyncSearches:
         - ``strategy``: 'average' (default): the nearest to twice the mean of the positives less the mean of the negatives; for cosine, means of directions. 'best_score': a result's score is that against the positive nearest to it; what is as near to a negative is left out. Reads up to the 10,000 nearest of each positive.
         - ``ef``: Search effort set by hand; left out, it is calibrated to RECALL_TARGET.
         - ``exact``: Compares with every vector.
+        - ``boosts``: Change scores by what items are: by filters ({'filters': {…}, 'weight': 1.5}), a number ({'field': 'likes', 'modifier': 'log1p', 'weight': 0.2}) or how near a value is ({'field': 'published', 'decay': {'origin': 'now', 'scale': '7d'}, 'weight': 0.3}). They reach all items, not the best of a list without them. Lists that are fused are ordered by boosted scores before.
+        - ``boost_mode``: multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score.
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
@@ -111,6 +115,8 @@ class AsyncSearches:
             filters=filters_body(filters),
             ef=ef,
             exact=exact or None,
+            boosts=boosts,
+            boost_mode=boost_mode,
             fields=fields,
             include_text=include_text or None,
             total=total or None,
@@ -155,6 +161,8 @@ class AsyncSearches:
         filters: Filters | None = None,
         ef: int | None = None,
         exact: bool = False,
+        boosts: Sequence[Mapping[str, Any]] | None = None,
+        boost_mode: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
@@ -187,6 +195,8 @@ class AsyncSearches:
         - ``score_scale``: With 'unit', scores are divided by the best that there can be, which is 1 then. Not with 'linear'.
         - ``ef``: Search effort set by hand; left out, it is calibrated to RECALL_TARGET.
         - ``exact``: Compares with every vector.
+        - ``boosts``: Change scores by what items are: by filters ({'filters': {…}, 'weight': 1.5}), a number ({'field': 'likes', 'modifier': 'log1p', 'weight': 0.2}) or how near a value is ({'field': 'published', 'decay': {'origin': 'now', 'scale': '7d'}, 'weight': 0.3}). They reach all items, not the best of a list without them. Lists that are fused are ordered by boosted scores before.
+        - ``boost_mode``: multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score.
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
@@ -220,6 +230,8 @@ class AsyncSearches:
             filters=filters_body(filters),
             ef=ef,
             exact=exact or None,
+            boosts=boosts,
+            boost_mode=boost_mode,
             fields=fields,
             include_text=include_text or None,
             total=total or None,
@@ -300,6 +312,8 @@ class AsyncSearches:
         filters: Filters | None = None,
         ef: int | None = None,
         exact: bool = False,
+        boosts: Sequence[Mapping[str, Any]] | None = None,
+        boost_mode: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
@@ -324,6 +338,8 @@ class AsyncSearches:
         - ``strategy``: 'average' (default): the nearest to twice the mean of the positives less the mean of the negatives; for cosine, means of directions. 'best_score': a result's score is that against the positive nearest to it; what is as near to a negative is left out. Reads up to the 10,000 nearest of each positive.
         - ``ef``: Search effort set by hand; left out, it is calibrated to RECALL_TARGET.
         - ``exact``: Compares with every vector.
+        - ``boosts``: Change scores by what items are: by filters ({'filters': {…}, 'weight': 1.5}), a number ({'field': 'likes', 'modifier': 'log1p', 'weight': 0.2}) or how near a value is ({'field': 'published', 'decay': {'origin': 'now', 'scale': '7d'}, 'weight': 0.3}). They reach all items, not the best of a list without them. Lists that are fused are ordered by boosted scores before.
+        - ``boost_mode``: multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score.
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
@@ -348,6 +364,8 @@ class AsyncSearches:
             filters=filters_body(filters),
             ef=ef,
             exact=exact or None,
+            boosts=boosts,
+            boost_mode=boost_mode,
             fields=fields,
             include_text=include_text or None,
             total=total or None,
@@ -390,6 +408,8 @@ class AsyncSearches:
         filters: Filters | None = None,
         ef: int | None = None,
         exact: bool = False,
+        boosts: Sequence[Mapping[str, Any]] | None = None,
+        boost_mode: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = True,
         total: bool = False,
@@ -419,6 +439,8 @@ class AsyncSearches:
         - ``score_scale``: With 'unit', scores are divided by the best that there can be, which is 1 then. Not with 'linear'.
         - ``ef``: Search effort set by hand; left out, it is calibrated to RECALL_TARGET.
         - ``exact``: Compares with every vector.
+        - ``boosts``: Change scores by what items are: by filters ({'filters': {…}, 'weight': 1.5}), a number ({'field': 'likes', 'modifier': 'log1p', 'weight': 0.2}) or how near a value is ({'field': 'published', 'decay': {'origin': 'now', 'scale': '7d'}, 'weight': 0.3}). They reach all items, not the best of a list without them. Lists that are fused are ordered by boosted scores before.
+        - ``boost_mode``: multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score.
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: false leaves the texts out of results.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
@@ -451,6 +473,8 @@ class AsyncSearches:
             filters=filters_body(filters),
             ef=ef,
             exact=exact or None,
+            boosts=boosts,
+            boost_mode=boost_mode,
             fields=fields,
             include_text=None if include_text else False,
             total=total or None,
@@ -487,6 +511,8 @@ class AsyncSearches:
         filters: Filters | None = None,
         ef: int | None = None,
         exact: bool = False,
+        boosts: Sequence[Mapping[str, Any]] | None = None,
+        boost_mode: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
@@ -517,6 +543,8 @@ class AsyncSearches:
         filters: Filters | None = None,
         ef: int | None = None,
         exact: bool = False,
+        boosts: Sequence[Mapping[str, Any]] | None = None,
+        boost_mode: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
@@ -546,6 +574,8 @@ class AsyncSearches:
         filters: Filters | None = None,
         ef: int | None = None,
         exact: bool = False,
+        boosts: Sequence[Mapping[str, Any]] | None = None,
+        boost_mode: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
@@ -572,6 +602,8 @@ class AsyncSearches:
         - ``strategy``: 'average' (default): the nearest to twice the mean of the positives less the mean of the negatives; for cosine, means of directions. 'best_score': a result's score is that against the positive nearest to it; what is as near to a negative is left out. Reads up to the 10,000 nearest of each positive.
         - ``ef``: Search effort set by hand; left out, it is calibrated to RECALL_TARGET.
         - ``exact``: Compares with every vector.
+        - ``boosts``: Change scores by what items are: by filters ({'filters': {…}, 'weight': 1.5}), a number ({'field': 'likes', 'modifier': 'log1p', 'weight': 0.2}) or how near a value is ({'field': 'published', 'decay': {'origin': 'now', 'scale': '7d'}, 'weight': 0.3}). They reach all items, not the best of a list without them. Lists that are fused are ordered by boosted scores before.
+        - ``boost_mode``: multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score.
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
@@ -596,6 +628,8 @@ class AsyncSearches:
             filters=filters_body(filters),
             ef=ef,
             exact=exact or None,
+            boosts=boosts,
+            boost_mode=boost_mode,
             fields=fields,
             include_text=include_text or None,
             total=total or None,

@@ -35,8 +35,11 @@ export interface Answer {
   'aggregates'?: (string);
   'order'?: (string);
   'expansions'?: (string);
+  'boostDepth'?: (number | string | Long);
+  'boostNumbers'?: (string);
   'lastVersion'?: (number | string);
-  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregates"|"order"|"expansions"|"lastVersion";
+  '_boostDepth'?: "boostDepth";
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregates"|"order"|"expansions"|"lastVersion"|"boostNumbers";
 }
 
 export interface Answer__Output {
@@ -61,8 +64,11 @@ export interface Answer__Output {
   'aggregates'?: (string);
   'order'?: (string);
   'expansions'?: (string);
+  'boostDepth'?: (number);
+  'boostNumbers'?: (string);
   'lastVersion'?: (number);
-  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregates"|"order"|"expansions"|"lastVersion";
+  '_boostDepth'?: "boostDepth";
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregates"|"order"|"expansions"|"lastVersion"|"boostNumbers";
 }
 
 export interface AnswerFrame {
@@ -95,6 +101,16 @@ export interface BackupObject__Output {
   'key': (string);
   'bytes': (number);
   'sha256': (string);
+}
+
+export interface BoostNumbers {
+  'externalIds'?: (Buffer | Uint8Array | string);
+  'boosts'?: (string);
+}
+
+export interface BoostNumbers__Output {
+  'externalIds': (Buffer);
+  'boosts': (string);
 }
 
 export interface Count {
@@ -189,8 +205,10 @@ export interface KeywordSearch {
   'bytesMax'?: (number);
   'plan'?: (string);
   'fieldWeights'?: (number)[];
+  'boosts'?: (string);
   'part'?: (ListPart | null);
   '_bytesMax'?: "bytesMax";
+  '_boosts'?: "boosts";
 }
 
 export interface KeywordSearch__Output {
@@ -201,8 +219,10 @@ export interface KeywordSearch__Output {
   'bytesMax'?: (number);
   'plan': (string);
   'fieldWeights': (number)[];
+  'boosts'?: (string);
   'part': (ListPart__Output | null);
   '_bytesMax'?: "bytesMax";
+  '_boosts'?: "boosts";
 }
 
 export interface KeywordStatistics {
@@ -322,8 +342,9 @@ export interface ReadRequest {
   'aggregate'?: (Aggregate | null);
   'order'?: (Order | null);
   'keywordExpansions'?: (KeywordExpansions | null);
+  'boostNumbers'?: (BoostNumbers | null);
   'lastVersion'?: (LastVersion | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregate"|"order"|"keywordExpansions"|"lastVersion";
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregate"|"order"|"keywordExpansions"|"lastVersion"|"boostNumbers";
 }
 
 export interface ReadRequest__Output {
@@ -351,8 +372,9 @@ export interface ReadRequest__Output {
   'aggregate'?: (Aggregate__Output | null);
   'order'?: (Order__Output | null);
   'keywordExpansions'?: (KeywordExpansions__Output | null);
+  'boostNumbers'?: (BoostNumbers__Output | null);
   'lastVersion'?: (LastVersion__Output | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregate"|"order"|"keywordExpansions"|"lastVersion";
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches"|"aggregate"|"order"|"keywordExpansions"|"lastVersion"|"boostNumbers";
 }
 
 export interface ReadsClient extends grpc.Client {
@@ -422,14 +444,18 @@ export interface Score {
   'vector'?: (Buffer | Uint8Array | string);
   'externalIds'?: (Buffer | Uint8Array | string);
   'bytesMax'?: (number);
+  'boosts'?: (string);
   '_bytesMax'?: "bytesMax";
+  '_boosts'?: "boosts";
 }
 
 export interface Score__Output {
   'vector': (Buffer);
   'externalIds': (Buffer);
   'bytesMax'?: (number);
+  'boosts'?: (string);
   '_bytesMax'?: "bytesMax";
+  '_boosts'?: "boosts";
 }
 
 export interface Search {
@@ -441,9 +467,11 @@ export interface Search {
   'texts'?: (boolean);
   'counted'?: (boolean);
   'bytesMax'?: (number);
+  'boosts'?: (string);
   'part'?: (ListPart | null);
   '_counted'?: "counted";
   '_bytesMax'?: "bytesMax";
+  '_boosts'?: "boosts";
 }
 
 export interface Search__Output {
@@ -455,9 +483,11 @@ export interface Search__Output {
   'texts': (boolean);
   'counted'?: (boolean);
   'bytesMax'?: (number);
+  'boosts'?: (string);
   'part': (ListPart__Output | null);
   '_counted'?: "counted";
   '_bytesMax'?: "bytesMax";
+  '_boosts'?: "boosts";
 }
 
 export interface SearchCost {

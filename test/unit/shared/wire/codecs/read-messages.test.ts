@@ -19,6 +19,7 @@ import {
   readRequestToProto,
 } from '../../../../../shared/wire/codecs/read-messages';
 import type { AggregateQuestion } from '../../../../../shared/contract/shard/aggregate';
+import type { Boosts } from '../../../../../shared/contract/shard/boosts';
 import type { OrderRequest } from '../../../../../shared/contract/shard/item-order';
 import type {
   AnswerOf,
@@ -66,6 +67,24 @@ const questions: AggregateQuestion[] = [
     ],
   },
 ];
+const boosts: Boosts = {
+  mode: 'multiply',
+  parts: [
+    { type: 'filter', filter, weight: 1.5 },
+    { type: 'field', path: 'a', modifier: 'log1p', weight: -0.25, missing: null },
+    {
+      type: 'decay',
+      path: '\ud800',
+      shape: 'gauss',
+      origin: { time: 9 },
+      scale: 2,
+      offset: 0,
+      at: 0.5,
+      weight: 1,
+      missing: 0.5,
+    },
+  ],
+};
 const statistics = { documentCount: 4, totalLength: 300, documentFrequencies: [2, 0] };
 
 interface Written<Kind extends ReadKind> {
@@ -360,6 +379,10 @@ describe('reads between members', () => {
           { keywordSearch: { terms: Buffer.alloc(8), statistics, plan } },
         ] as const,
     ),
+    ...['{}', '{"mode":"add","parts":[]}', '{"mode":"add","parts":[{"type":"field","path":"a","weight":null}]}'].map(
+      (text) => ['search', 'malformed boosts', { search: { vector: Buffer.alloc(4), boosts: text } }] as const,
+    ),
+    ['boostNumbers', 'malformed boosts', { boostNumbers: { boosts: '' } }],
     ['keywordExpansions', 'malformed question about terms', { keywordExpansions: { request: '{"term":"a","by":3}' } }],
     ['fetch', 'malformed strings', { fetch: { externalIds: Buffer.of(9, 0, 0, 0, 0, 0, 0, 0) } }],
   ] as const)('a %s is refused: %s', (kind, message, call) => {
@@ -383,8 +406,10 @@ const WHOLE: { readonly [Kind in ReadKind]: RequestOf<Kind> extends null ? null 
     packed: true,
     bytesMax: 2 ** 20,
     part,
+    boosts,
   },
-  score: { vector, externalIds: ['a', 'b'], bytesMax: 2 ** 20 },
+  score: { vector, externalIds: ['a', 'b'], bytesMax: 2 ** 20, boosts },
+  boostNumbers: { externalIds: ['a'], boosts },
   keywordSearch: {
     terms: ['w', 'é'],
     statistics,
@@ -400,6 +425,7 @@ const WHOLE: { readonly [Kind in ReadKind]: RequestOf<Kind> extends null ? null 
     filter,
     bytesMax: 2 ** 20,
     part: { ...part, after: null },
+    boosts,
   },
   keywordStatistics: { terms: ['w', 'é'], fieldWeights: [0, 1] },
   keywordExpansions: { term: 'é', by: 2, after: 'a', limit: 3 },

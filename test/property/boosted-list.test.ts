@@ -1,0 +1,122 @@
+import { MemoryFilterIndex } from '../../node/engine/filter/memory-filter-index';
+import { BoostedList } from '../../node/engine/shard/reading/boosted-list';
+import { readBoosted } from '../../node/engine/shard/reading/boosted-search';
+import { ShardBoosts } from '../../node/engine/shard/reading/shard-boosts';
+import type { ShardIndexes } from '../../node/engine/shard/shard-indexes';
+import type { Filter, JsonObject } from '../../shared/contract/filter/filter';
+import { plainBoosted, plainBoostNumbers } from '../support/models/plain-boosts';
+import { runSeed, seededRandom } from '../support/values/random';
+import { RandomBoosts } from '../support/values/random-boosts';
+
+/** Lists that are read as far as boosts need, against all items that are scored one by one. */
+
+const ITEMS = 1_000;
+const BOUNDS = { first: 4, all: 8, known: 65_536, unknown: 64 };
+const seed = runSeed('boosted-list');
+
+interface Story {
+  random: () => number;
+  made: RandomBoosts;
+  metadata: JsonObject[];
+  scores: number[];
+  indexes: Pick<ShardIndexes, 'filters' | 'directory' | 'vectors'>;
+  /** How many slots were read. */
+  reads: number[];
+}
+
+/** Scores of a kind: close to each other or not, below 0 too, or often the same. */
+function storyOf(round: number): Story {
+  const random = seededRandom(seed + round);
+  const made = new RandomBoosts(random);
+  const metadata = Array.from({ length: ITEMS }, () => made.metadata());
+  const scoreOf = made.pick<() => number>([
+    () => 0.8 + random() / 10,
+    () => random() ** 8,
+    () => 2 * random() - 1,
+    () => -1 - random(),
+    () => made.below(5) - 2,
+  ]);
+  const scores = metadata.map(scoreOf);
+  const filters = new MemoryFilterIndex({ metadataOf: (slot) => metadata[slot] });
+  for (const [slot, one] of metadata.entries()) filters.put(slot, one);
+  const reads: number[] = [];
+  const order = [...scores.keys()].sort((a, b) => scores[b] - scores[a]);
+  const indexes = {
+    filters,
+    directory: {
+      liveCount: ITEMS,
+      isLive: () => true,
+      metadataOf: (slot: number) => JSON.stringify(metadata[slot]),
+    },
+    vectors: {
+      search: async (_: unknown, { k, allowed }: { k: number; allowed: { has(slot: number): boolean } | null }) => {
+        const passing = order.filter((slot) => allowed === null || allowed.has(slot));
+        const last = scores[passing[k - 1]];
+        // All that tie with the last are there.
+        const found = passing.filter((slot, i) => i < k || scores[slot] === last);
+        reads.push(found.length);
+        return { slots: Uint32Array.from(found), scores: Float64Array.from(found, (slot) => scores[slot]) };
+      },
+    },
+  } as unknown as Story['indexes'];
+  return { random, made, metadata, scores, indexes, reads };
+}
+
+test.each(Array.from({ length: 12 }, (_, round) => round))(
+  'the best by boosted scores are found, whatever they are without boosts (round %i)',
+  async (round) => {
+    const { made, metadata, scores, indexes, reads } = storyOf(round);
+    let deep = 0;
+    for (let i = 0; i < 60; i += 1) {
+      const given = made.boosts();
+      const k = made.pick([1, 3, 10, 40]);
+      const filter: Filter | null = made.pick([null, { type: 'range', path: 'n', operator: 'gt', bound: 29 }]);
+      const boosts = await ShardBoosts.prepared(indexes, given);
+      const { mode, most } = boosts;
+      const list = new BoostedList(k, { mode, most, depth: Math.max(BOUNDS.first, 2 * k), isTied: true });
+      reads.length = 0;
+      const request = { vector: Float32Array.of(1), k, filter, effort: { type: 'exact' as const }, texts: false };
+      expect(await readBoosted(indexes, request, { list, boosts, counter: null }, BOUNDS)).toBeUndefined();
+      const expected = [...scores.keys()]
+        .filter((slot) => filter === null || (metadata[slot].n as number) >= 30)
+        .map((slot) => ({
+          slot,
+          score: plainBoosted(given, scores[slot], plainBoostNumbers(given, metadata[slot])),
+        }))
+        .sort((a, b) => b.score - a.score || a.slot - b.slot);
+      const found = [...list.scored].sort((a, b) => b.score - a.score || a.slot - b.slot).slice(0, k);
+      expect({ given, found }).toEqual({ given, found: expected.slice(0, k) });
+      if (Math.max(...reads) > ITEMS / 2) deep += 1;
+    }
+    // Most lists are read in part.
+    expect(deep).toBeLessThan(30);
+  },
+);
+
+test('what boosts can make of items that are in no list is not known: the answer says how deep it looked', async () => {
+  const { indexes, made } = storyOf(99);
+  const { filters } = indexes;
+  const unlisted = { ...indexes, filters: withUnlisted(filters, 7) };
+  const field = { type: 'field', path: 'deep.likes', modifier: 'none', weight: 1, missing: null } as const;
+  const boosts = await ShardBoosts.prepared(unlisted, { mode: 'multiply', parts: [field] });
+  const { mode, most } = boosts;
+  expect(most).toBe(Infinity);
+  const list = new BoostedList(3, { mode, most, depth: BOUNDS.first, isTied: true });
+  const request = {
+    vector: Float32Array.of(made.below(2)),
+    k: 3,
+    filter: null,
+    effort: { type: 'exact' as const },
+    texts: false,
+  };
+  expect(await readBoosted(unlisted, request, { list, boosts, counter: null }, BOUNDS)).toBe(64);
+});
+
+function withUnlisted(filters: ShardIndexes['filters'], size: number): ShardIndexes['filters'] {
+  return new Proxy(filters, {
+    get: (target, name) => {
+      const value: unknown = name === 'unlistedSlots' ? { size } : Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
