@@ -664,6 +664,8 @@ class HybridHit:
     """Present if rerank is given and the model has read it: its score before."""
     legs: list[LegPlace] | None = None
     """With legs and explain, in the place of those: the same of each leg."""
+    boosts: list[float] | None = None
+    """With explain and boosts: what each of them gave, in their order; None: the item is gone meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -964,8 +966,8 @@ class WhyReport:
     external_id: str
     lost_at: str | None
     """None: the search finds it. item: there is none. filter: ``conditions`` say which. rerank, score, diversity,
-    groups: without the model, without the least score, without these, it is on the page. approximation: an exact
-    search has it on the page. rank: others are better. lists: it is not among the first MAX_K of any."""
+    groups, boosts: without the model, without the least score, without these, it is on the page. approximation: an
+    exact search has it on the page. rank: others are better. lists: it is not among the first MAX_K of any."""
     because: str
     """The same for people."""
     place: int | None

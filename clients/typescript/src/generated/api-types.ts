@@ -364,8 +364,8 @@ export interface QueryResult {
 
 export interface WhyReport {
   external_id: string;
-  /** null: the search finds it. item: there is none. filter: `conditions` say which. rerank, score, diversity, groups: without the model, without the least score, without these, it is on the page. approximation: an exact search has it on the page. rank: others are better. lists: it is not among the first MAX_K of any. */
-  lost_at: 'item' | 'filter' | 'rerank' | 'score' | 'diversity' | 'groups' | 'approximation' | 'rank' | 'lists' | null;
+  /** null: the search finds it. item: there is none. filter: `conditions` say which. rerank, score, diversity, groups, boosts: without the model, without the least score, without these, it is on the page. approximation: an exact search has it on the page. rank: others are better. lists: it is not among the first MAX_K of any. */
+  lost_at: 'item' | 'filter' | 'rerank' | 'score' | 'diversity' | 'groups' | 'boosts' | 'approximation' | 'rank' | 'lists' | null;
   /** The same for people. */
   because: string;
   /** Its place in the ranked list, before a model reads it, from 1; null: not among the first MAX_K. */
@@ -385,6 +385,7 @@ export interface WhyReport {
       condition: Record<string, unknown>;
       passes: boolean;
     }>;
+    /** With boosts, where the search has them. */
     score: number | null;
     /** Its place, from 1, by an exact search of the items that pass; null: not among the first MAX_K. */
     exact_rank: number | null;
@@ -1591,7 +1592,7 @@ export interface Operations {
       };
       /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
       cursor?: string;
-      /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
+      /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score; with boosts, what each of them gave, `boosts`. Default: false. */
       explain?: boolean;
       /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it. */
       rerank?: {
@@ -1770,7 +1771,7 @@ export interface Operations {
         };
         /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
         cursor?: string;
-        /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
+        /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score; with boosts, what each of them gave, `boosts`. Default: false. */
         explain?: boolean;
         /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it. */
         rerank?: {
@@ -1991,7 +1992,7 @@ export interface Operations {
       };
       /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
       cursor?: string;
-      /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
+      /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score; with boosts, what each of them gave, `boosts`. Default: false. */
       explain?: boolean;
       /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it. */
       rerank?: {
@@ -2215,7 +2216,7 @@ export interface Operations {
       };
       /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
       cursor?: string;
-      /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
+      /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score; with boosts, what each of them gave, `boosts`. Default: false. */
       explain?: boolean;
       /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it. */
       rerank?: {
@@ -2437,7 +2438,7 @@ export interface Operations {
       };
       /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
       cursor?: string;
-      /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score. Default: false. */
+      /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score; with boosts, what each of them gave, `boosts`. Default: false. */
       explain?: boolean;
       /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it. */
       rerank?: {
