@@ -40,6 +40,6 @@ test('what names a time from now is read anew each time; other bodies that diffe
     return found;
   };
   expect(await readingsOf('"filters":{"at":"never"}')).toEqual([1, 1]);
-  expect(await readingsOf('"filters":{"at":{"$gte":{"$date":"now-7d"}}}')).toEqual([1, 2]);
+  expect(await readingsOf('"filters":{"at":{"$lt":{"$date":"now-7d"}}}')).toEqual([1, 2]);
   expect(await readingsOf('"boosts":[{"origin":"\\u006eow"}]')).toEqual([1, 2]);
 });
