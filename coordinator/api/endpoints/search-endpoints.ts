@@ -62,7 +62,9 @@ function searcher(search: SearchService, doubts: FilterDoubts): (call: SearchCal
       const { utf8Hits, timing, totalMatches } = found;
       const total = totalMatches === undefined ? '' : `,"total_matches":${totalMatches}`;
       const within = request.output.order === undefined ? '' : WITHIN_HITS;
-      const behind = `${members === undefined ? '' : members(found)}${total}${rerankMember(found.rerank)}${cursorMember(found)}${depthMember(found)}${within}${timingMember(timing, includeTiming)}${profile()}}`;
+      const facts = `${total}${rerankMember(found.rerank)}${cursorMember(found)}${depthMember(found)}${within}`;
+      const timed = `${timingMember(timing, includeTiming)}${profile()}}`;
+      const behind = `${members === undefined ? '' : members(found)}${facts}${timed}`;
       const head = `{${before}"${found.groups === undefined ? 'results' : 'groups'}":`;
       if (utf8Hits !== undefined) return { type: 'hits', before: head, hits: utf8Hits, behind, worked: timing };
       const writer = hitWriter(request.output, hit);

@@ -6,7 +6,7 @@ import { Turns } from '../../../../../coordinator/api/load/turns';
 import { RequestWarnings } from '../../../../../coordinator/api/requests/request-warnings';
 import { systemClock } from '../../../../../shared/base/time/clock';
 
-test('what names a time from now is read anew each time; other bodies that differ in their vector alone are not', async () => {
+test('what names a time from now is read anew each time, others once', async () => {
   const bounds = {
     vectorDimMax: 8,
     jsonDepthMax: 8,
