@@ -2,6 +2,8 @@
 export interface CutText {
   /** Its index among the texts, items or queries that were given. */
   index: number;
+  /** Where it stands in the request of that index; absent: it is what the request is of. */
+  place?: string | undefined;
   /** What the model reads of a text, and what was left out of this one. */
   read: number;
   left: number;

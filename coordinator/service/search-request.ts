@@ -67,6 +67,8 @@ export type Source =
       type: 'examples';
       positives: readonly Example[];
       negatives: readonly Example[];
+      /** How many of the first positives a request names by another field; absent: none. */
+      namedApart?: number | undefined;
       strategy: 'average' | 'best_score';
     }
   /** One list made of several. Items that they are to be like or unlike are in none of them. */

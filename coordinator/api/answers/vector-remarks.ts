@@ -5,8 +5,8 @@ import type { RequestWarnings } from '../requests/request-warnings';
 const NAMED_MAX = 10;
 
 /**
- * Tells of texts that are longer than their model reads. `placeOf`: where the text of an index stands in the request;
- * absent: there is one text.
+ * Tells of texts that are longer than their model reads. `placeOf`: where the text of an index, or what it is in, stands in
+ * the request; absent: there is one of them.
  */
 export function warnOfCutTexts(
   { cut = [] }: OfTexts,
@@ -16,9 +16,12 @@ export function warnOfCutTexts(
   if (cut.length === 0) return;
   const [{ read, unit }] = cut;
   const bound = `longer than the ${read} ${unit} that the model reads`;
-  if (placeOf === undefined)
+  if (placeOf === undefined && cut.every(({ place }) => place === undefined))
     return warnings.warn(`the text is ${bound}: ${leftOf(cut[0])} at its end have no part in its vector`);
-  const named = cut.slice(0, NAMED_MAX).map((one) => `${placeOf(one.index)} (${leftOf(one)})`);
+  const named = cut.slice(0, NAMED_MAX).map((one) => {
+    const places = [placeOf?.(one.index), one.place].filter((place) => place !== undefined);
+    return `${places.join('.')} (${leftOf(one)})`;
+  });
   const more = cut.length > NAMED_MAX ? `, and ${cut.length - NAMED_MAX} more` : '';
   warnings.warn(
     `${cut.length === 1 ? 'one text is' : `${cut.length} texts are`} ${bound}; what is left out at their ends has no part in their vectors: ${named.join(', ')}${more}`,

@@ -1,3 +1,4 @@
+import { exampleItems } from '../../service/search-request';
 import { isInNoLeg, WhyNot, type WhyReport, type WhyRequest } from '../../service/search/why-not';
 import type { SearchService } from '../../service/service';
 import type { HttpLimits } from '../requests/http-limits';
@@ -82,6 +83,8 @@ function because(
         return `it was at place ${place}; the model reads the first ${rerank.topN} and puts others on the page`;
       return `it is at place ${place}, and the page has places ${page.offset + 1} to ${page.offset + page.k}`;
     case 'lists':
+      if (exampleItems(search.query.source).has(externalId))
+        return 'results are to be like it, or unlike it, and it is none of them itself';
       if (isInNoLeg(search, legs)) return 'every leg leaves it out, by its filters or its least score';
       return `it is not among the first ${kMax} of any list, or has no word of the text`;
   }

@@ -56,7 +56,9 @@ export function exampleSource(
   first: readonly Example[] = [],
 ): Source | null {
   const all = [...first, ...positives];
-  if (all.length > 0) return { type: 'examples', positives: all, negatives, strategy };
+  const { length: namedApart } = first;
+  if (all.length > 0)
+    return { type: 'examples', positives: all, negatives, strategy, ...(namedApart > 0 && { namedApart }) };
   report(sink, positives, 'must have one that results are like', { kind: 'invalid_parameter', path: ['positives'] });
   return null;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { bothFilters, type Filter } from '../../../shared/contract/filter/filter';
-import type { Fusing, Leg, LegSource, Source } from '../../service/search-request';
+import { type Fusing, isMade, type Leg, type LegSource, type Source } from '../../service/search-request';
 import { boundedArray, boundedText, externalId, optional, vector, withDefault } from '../fields/fields';
 import { type IssueSink, report } from '../fields/issue';
 import type { HttpLimits } from '../requests/http-limits';
@@ -97,6 +97,17 @@ export interface FusedSource {
   check: () => void;
 }
 
+/** Of the fields that say how words are read, whether one says something. */
+function wordOptions({ match, query_syntax, fuzzy, prefix_last, field_weights }: GivenKeywords) {
+  return {
+    match: match !== undefined,
+    query_syntax: query_syntax !== 'plain',
+    fuzzy: fuzzy !== undefined,
+    prefix_last,
+    field_weights: field_weights !== undefined,
+  };
+}
+
 /** The source of legs. `body`: with the fields that say how texts are read. */
 export function legsSource(
   legs: readonly GivenLeg[],
@@ -116,7 +127,14 @@ export function legsSource(
   const check = (): void => {
     if (legs.length < LEGS_MIN) report(sink, legs, `must have at least ${LEGS_MIN} elements`, { path: ['legs'] });
     else if (legs.every(({ weight }) => weight === 0)) refuse('must have a weight above 0');
-    else if (whole.every(({ of }) => of.type === 'keywords' && of.text === '')) refuse(NOTHING_TO_FIND);
+    else if (whole.filter(isMade).every(({ of }) => of.type === 'keywords' && of.text === '')) refuse(NOTHING_TO_FIND);
+    if (whole.length === legs.length && !whole.some(({ of }) => of.type === 'keywords'))
+      for (const [name, isGiven] of Object.entries(wordOptions(body)))
+        if (isGiven)
+          report(sink, body, 'is of keywords: give a leg with query_text', {
+            kind: 'invalid_parameter',
+            path: [name],
+          });
   };
   return { source: whole.length < legs.length ? null : { type: 'fused', legs: whole, fusing }, filter, check };
 }

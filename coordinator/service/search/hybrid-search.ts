@@ -15,6 +15,7 @@ import { type BestScoreParts, bestScores, isOfBestScore } from './best-score';
 import type { BoostDepths } from './boost-depths';
 import type { ExampleVectors, LegVectors } from './example-vectors';
 import { fuse, fusionSteps, listDepth } from './fusion';
+import { readsSeveral } from './legs-hold';
 import { bagIn, draftIn } from './collection-draft';
 import { fittingWeights } from './field-weights';
 import { type AskedKeywords, type KeywordDraft, type PlannedKeywords, plannedKeywords } from './keyword-planning';
@@ -108,6 +109,8 @@ export class HybridSearch {
     const depth = listDepth(legs, fusing, last);
     const leftOut = exampleItems({ type: 'fused', legs });
     const marked = textLegOf(legs);
+    // Lists by the best score hold many others while they are made, so they are made one after the other.
+    let made: Promise<unknown> = Promise.resolve();
     const hits = await Promise.all(
       legs.map((leg, at) => {
         const terms = leg === marked ? request.terms : undefined;
@@ -116,7 +119,11 @@ export class HybridSearch {
         const { effort, contentBytes, ofBestScore, boosts, depths } = request;
         const ofList = { filter, effort, contentBytes, boosts, depths };
         const options = { ...ofList, ofBestScore, at, leftOut, fieldWeights: weights[at], terms };
-        return this.legList(collection, leg, request.vectors[at], options, depth, call);
+        const list = (): Promise<Hit[]> => this.legList(collection, leg, request.vectors[at], options, depth, call);
+        if (!readsSeveral(leg.of)) return list();
+        const own = made.then(list);
+        made = own;
+        return own;
       }),
     );
     const lists = legs.map(({ name, weight }, i) => ({ name, weight, hits: hits[i] }));

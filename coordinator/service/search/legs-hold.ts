@@ -42,7 +42,8 @@ function listsOf(leg: Leg): number {
   return readsSeveral(leg.of) ? 2 * leg.of.positives.length : 1;
 }
 
-function readsSeveral(of: LegSource): of is Extract<LegSource, { type: 'examples' }> {
+/** Whether a list is made of several others. */
+export function readsSeveral(of: LegSource): of is Extract<LegSource, { type: 'examples' }> {
   return of.type === 'examples' && isOfBestScore(of, of);
 }
 

@@ -10,6 +10,7 @@ import { shardOf } from '../routing/shard-router';
 import type { ShardSets } from '../routing/shard-sets';
 import {
   isMade,
+  type Leg,
   type LegSource,
   type Query,
   type SearchRequest,
@@ -27,7 +28,7 @@ const NOTHING_EMBEDDED: TextVectors = { vectors: [], cut: [] };
 
 /** What a search looks for. */
 export interface SoughtVectors extends LegVectors {
-  /** Of one that fuses lists: what each is looked for by; `vector` is the first of theirs. */
+  /** Of one that fuses lists: what each is looked for by; `vector` is the first of theirs, of a text if one is. */
   legs?: readonly LegVectors[];
 }
 
@@ -91,10 +92,10 @@ export class VectorFinder {
       return chains[request]?.fixed?.vectors[leg] ?? givenVector(collection, source, what);
     });
     for (const { request, source, where } of lists)
-      checkExamples(collection, source, `${names.at(request)}${where === '' ? '' : `${where}like.`}`);
+      checkExamples(collection, source, `${names.at(request)}${examplesAt(where)}`);
     this.parts.recordStep(call, 'route', startMs);
-    const texts = lists.flatMap(({ source, isMade: isNeeded }, of) =>
-      (isNeeded && given[of] === null ? textsOf(source) : []).map((text) => ({ of, text })),
+    const texts = lists.flatMap(({ source, where, isMade: isNeeded }, of) =>
+      (isNeeded && given[of] === null ? textsOf(source, where) : []).map((text) => ({ of, ...text })),
     );
     const { vectors: made, cut } =
       texts.length === 0
@@ -114,9 +115,13 @@ export class VectorFinder {
     const sought = requests.map(({ query }, i): SoughtVectors => {
       const legs = found.filter((_, place) => lists[place].request === i);
       if (query.source.type !== 'fused') return legs[0];
-      return { vector: legs.find(({ vector }) => vector !== null)?.vector ?? null, legs };
+      return { vector: vectorFor(query.source.legs, legs), legs };
     });
-    return { sought, times, cut: cut.map((one) => ({ ...one, index: lists[texts[one.index].of].request })) };
+    const cutTexts = cut.map((one) => {
+      const { of, place } = texts[one.index];
+      return { ...one, index: lists[of].request, ...(place !== undefined && { place }) };
+    });
+    return { sought, times, cut: cutTexts };
   }
 
   /** Errors: not_found. */
@@ -229,17 +234,37 @@ export function givenVector(
 /** Errors: dimension_mismatch. */
 function checkExamples(collection: CollectionRecord, source: Source | LegSource, where: string): void {
   if (source.type !== 'examples') return;
-  for (const name of ['positives', 'negatives'] as const)
-    for (const [i, { vector }] of source[name].entries())
-      if (vector !== undefined) checkDimension(collection, vector, `the vector of ${where}${name}[${i}]`);
+  for (const { vector, place } of placedExamples(source))
+    if (vector !== undefined) checkDimension(collection, vector, `the vector of ${where}${place}`);
 }
 
-/** The texts that have to be embedded where no vector is given. */
-function textsOf(source: Source | LegSource): string[] {
+/** Each with its place in the request. */
+function placedExamples({ positives, negatives, namedApart = 0 }: Extract<Source, { type: 'examples' }>) {
+  return [
+    ...positives.map((one, i) => ({ ...one, place: `positives[${i - namedApart}]` })),
+    ...negatives.map((one, i) => ({ ...one, place: `negatives[${i}]` })),
+  ];
+}
+
+/** Before the places of the examples of a leg, or of a search. */
+function examplesAt(where: string): string {
+  return where === '' ? '' : `${where}like.`;
+}
+
+/** By what hits of legs without words are compared with the query: a text if there is one, or else the first. */
+function vectorFor(legs: readonly Leg[], vectors: readonly LegVectors[]): Float32Array | null {
+  const found = vectors.filter(({ vector }) => vector !== null);
+  const ofText = found.find((one) => vectorSourceOf(legs[vectors.indexOf(one)].of)?.text !== undefined);
+  return (ofText ?? found.at(0))?.vector ?? null;
+}
+
+/** The texts that have to be embedded where no vector is given; `place`: absent of a search of one text. */
+function textsOf(source: Source | LegSource, where: string): { text: string; place?: string }[] {
   if (source.type === 'examples')
-    return [...source.positives, ...source.negatives].flatMap(({ vector, text }) =>
-      vector === undefined && text !== undefined ? [text] : [],
+    return placedExamples(source).flatMap(({ vector, text, place }) =>
+      vector === undefined && text !== undefined ? [{ text, place: `${examplesAt(where)}${place}.text` }] : [],
     );
   const text = vectorSourceOf(source)?.text;
-  return text === undefined ? [] : [text];
+  if (text === undefined) return [];
+  return [{ text, ...(where !== '' && { place: `${where}text` }) }];
 }

@@ -120,6 +120,57 @@ export function legsSuite(
       expect(await refused({}, 422)).toContain('query_text is required');
     });
 
+    test('are refused with options of words where no leg has words', async () => {
+      const name = await filled(1);
+      const legs = [{ vector: [1, 0] }, { text: 'rivers -birds' }];
+      const options = [
+        { query_syntax: 'simple' },
+        { match: 'all' },
+        { fuzzy: 1 },
+        { prefix_last: true },
+        { field_weights: { title: 2 } },
+      ];
+      for (const option of options)
+        expect(errorOf(await fused(name, { legs, ...option }), 400)).toBe(
+          `${Object.keys(option)[0]} is of keywords: give a leg with query_text`,
+        );
+      // What has weight 0 looks for nothing.
+      const without = [{ query_text: '-birds' }, { vector: [1, 0], weight: 0 }];
+      expect(errorOf(await fused(name, { legs: without, query_syntax: 'simple' }), 400)).toContain(
+        'legs must have a word besides',
+      );
+    });
+
+    test('name the example that is wrong by its place in the request', async () => {
+      const name = await filled(2);
+      const positives = [{ vector: [1, 0] }, { vector: [1] }];
+      const legs = [{ vector: [1, 0] }, { like: { id: 'up', positives } }];
+      expect(errorOf(await fused(name, { legs }), 400)).toContain('the vector of legs[1].like.positives[1] has');
+      const recommend = await context.api.post(`/v1/collections/${name}/recommend/up`, { positives });
+      expect(errorOf(recommend, 400)).toContain('the vector of positives[1] has');
+    });
+
+    test('show the sentence that is nearest to a text, whichever leg that is of', async () => {
+      const name = await context.collection({ dim: 256 });
+      const text = 'Boats cross a lake. Cats sleep all day. Bread was baked today.';
+      const vector = Array.from({ length: 256 }, (_, i) => i + 1);
+      dataOf(
+        await context.api.post(`/v1/collections/${name}/bulk_upsert`, {
+          items: [
+            { external_id: 'boats', text: 'Boats cross a lake.' },
+            { external_id: 'cats', text },
+          ],
+        }),
+      );
+      const highlight = { by: 'meaning' };
+      for (const first of [{ like: { id: 'boats' } }, { vector }]) {
+        const legs = [first, { text: 'sleepy' }];
+        const { results } = dataOf(await fused(name, { legs, highlight, fields: [] }));
+        const { highlights } = results.find(({ external_id: id }: any) => id === 'cats');
+        expect(highlights).toEqual([expect.objectContaining({ text: 'Cats sleep all day.', spans: [] })]);
+      }
+    });
+
     test('tell of fields of their filters that no item has', async () => {
       const name = await filled(1);
       const legs = [{ vector: [1, 0] }, { query_text: 'rivers', filters: { kid: 'air' } }];
@@ -177,6 +228,8 @@ export function legsSuite(
       lost_at: null,
       legs: [{}, { rank: 1 }],
     });
-    expect((await why({ legs: like, external_id: 'up' })).lost_at).toBe('lists');
+    const because = 'results are to be like it, or unlike it, and it is none of them itself';
+    expect(await why({ legs: like, external_id: 'up' })).toMatchObject({ lost_at: 'lists', because });
+    expect(await why({ positives: [{ id: 'up' }], external_id: 'up' })).toMatchObject({ because });
   });
 }

@@ -71,4 +71,42 @@ describe('lists of a hybrid search', () => {
     expect(await page(4_000)).toHaveLength(2_001);
     expect(asked.slice(SHARDS)).toEqual([[0, 4_000]]);
   });
+
+  test('those by the best score, of many lists each, are made one after the other', async () => {
+    let running = 0;
+    let most = 0;
+    const read = async () => {
+      running += 1;
+      most = Math.max(most, running);
+      await new Promise(setImmediate);
+      running -= 1;
+      return { hits: [hit(1)], vectorCount: 1 };
+    };
+    const scatter = new ScatterGather({ clock: systemClock, timeoutMs: 60_000, uidOf: async () => 'u' });
+    const shards = { read } as unknown as Pick<ShardClient, 'read'>;
+    const search = new HybridSearch({ catalog: { read: async () => collection }, shards, scatter });
+    const vector = Float32Array.of(1);
+    const of = {
+      type: 'examples' as const,
+      positives: [{ vector }, { vector }],
+      negatives: [],
+      strategy: 'best_score' as const,
+    };
+    const legs = Array.from({ length: 8 }, () => ({ of, weight: 1, filter: null }));
+    const found = await search.search(
+      collection,
+      {
+        legs,
+        vectors: legs.map(() => ({ vector, examples: { positives: [vector, vector], negatives: [] } })),
+        k: 1,
+        offset: 0,
+        filter: null,
+        effort: { type: 'calibrated' },
+        ofBestScore: { reserve: async () => undefined, deeper: (work) => work() },
+      },
+      scatter.begin(),
+    );
+    expect(found[0].score).toBeCloseTo(8 / 61, 8);
+    expect(most).toBe(of.positives.length * SHARDS);
+  });
 });

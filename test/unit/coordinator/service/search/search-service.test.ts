@@ -17,6 +17,7 @@ import {
   like,
   listed,
   nearest,
+  ofLegs,
   type FusedInput,
   type NearestInput,
 } from '../../../../support/stories/search-forms';
@@ -397,4 +398,34 @@ describe('query', () => {
       ids((await search.search('c', asked({ text: 'the cat', k: 5, filter: parseFilter({ kind: 'x' }) }))).hits),
     ).toEqual(['mute']);
   });
+});
+
+test('texts that are longer than the model reads are told by their places', async () => {
+  const { search } = await setUp();
+  const text = 'river '.repeat(8_500);
+  const filter = null;
+  const examples = {
+    type: 'examples' as const,
+    positives: [{ text: 'a' }, { text }, { text: `${text}.` }],
+    negatives: [],
+    strategy: 'average' as const,
+    namedApart: 1,
+  };
+  const legs = [
+    { of: { type: 'nearest' as const, to: { text } }, weight: 1, filter },
+    { of: examples, weight: 1, filter },
+  ];
+  const placesOf = async (request: SearchRequest) =>
+    (await search.search('c', request)).cut?.map(({ index, place }) => [index, place]);
+  expect(await placesOf(ofLegs({ legs }))).toEqual([
+    [0, 'legs[0].text'],
+    [0, 'legs[1].like.positives[0].text'],
+    [0, 'legs[1].like.positives[1].text'],
+  ]);
+  expect(await placesOf(nearest({ source: { text } }))).toEqual([[0, undefined]]);
+  const { query, ...rest } = nearest({ source: { text } });
+  expect(await placesOf({ ...rest, query: { ...query, source: examples } })).toEqual([
+    [0, 'positives[0].text'],
+    [0, 'positives[1].text'],
+  ]);
 });
