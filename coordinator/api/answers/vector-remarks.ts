@@ -5,8 +5,8 @@ import type { RequestWarnings } from '../requests/request-warnings';
 const NAMED_MAX = 10;
 
 /**
- * Tells of texts that are longer than their model reads. `placeOf`: where the text of an index, or what it is in, stands in
- * the request; absent: there is one of them.
+ * Tells of texts that are longer than their model reads. `placeOf`: where the text of an index, or what it is in,
+ * stands in the request; absent: there is one of them.
  */
 export function warnOfCutTexts(
   { cut = [] }: OfTexts,
