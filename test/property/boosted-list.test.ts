@@ -84,7 +84,10 @@ test.each(Array.from({ length: 12 }, (_, round) => round))(
           score: plainBoosted(given, scores[slot], plainBoostNumbers(given, metadata[slot])),
         }))
         .sort((a, b) => b.score - a.score || a.slot - b.slot);
-      const found = [...list.scored].sort((a, b) => b.score - a.score || a.slot - b.slot).slice(0, k);
+      const { slots, scores: boosted } = list.found;
+      const found = Array.from(slots, (slot, at) => ({ slot, score: boosted[at] }))
+        .sort((a, b) => b.score - a.score || a.slot - b.slot)
+        .slice(0, k);
       expect({ given, found }).toEqual({ given, found: expected.slice(0, k) });
       if (Math.max(...reads) > ITEMS / 2) deep += 1;
     }

@@ -54,7 +54,8 @@ export class RandomBoosts {
   }
 
   private boost(mode: Boosts['mode']): Boost {
-    const weight = this.pick([0.2, 0.5, 1.5, 3, 10]) * (mode === 'add' ? this.pick([0.1, 1]) : 1);
+    // Beside a great number, small ones are rounded away.
+    const weight = this.pick([0.2, 0.5, 1.5, 3, 10]) * (mode === 'add' ? this.pick([0.1, 1, 1, 1e13]) : 1);
     const signed = this.pick([weight, weight, -weight / 4, 0]);
     if (this.below(3) === 0)
       return {

@@ -16,6 +16,8 @@ export type NumberRange = { least: number; most: number } | null;
 
 /** More than rounding can change a bound. */
 const SLACK = 1e-9;
+/** More than the rounding of a sum can change it, as a part of all its terms. */
+const ROUNDING = 2 ** -48;
 /** Bounds of values are rounded to so many steps of a power of two, so that filters are asked again and again. */
 const STEPS_PER_OCTAVE = 8;
 /** The same of what is around an origin: parts of the distance. */
@@ -56,18 +58,20 @@ export function reaching({ mode, parts }: Boosts, most: readonly number[], least
   const sums = most.map((number) => inSum(mode, number));
   const wanted = inSum(mode, least);
   if (Number.isNaN(wanted) || sums.some((sum) => Number.isNaN(sum) || sum === Infinity)) return null;
-  const all = sums.reduce((sum, one) => sum + one, 0);
+  // Small parts of a great sum are rounded away.
+  const slack = ROUNDING * sums.reduce((sum, one) => sum + Math.abs(one), Math.abs(wanted));
   let found: Filter | null = null;
   for (const [i, boost] of parts.entries()) {
-    const level = levelOf(mode, boost, wanted - (all - sums[i]));
+    const ofOthers = sums.reduce((sum, one, j) => (j === i ? sum : sum + one), 0);
+    const level = levelOf(mode, boost, wanted - ofOthers - slack);
     if (level !== null) found = bothFilters(found, level);
   }
-  if (found !== null || wanted <= 0) return found;
+  if (found !== null || wanted <= slack) return found;
   // What is neutral adds 0: so of those that add something, one adds its share.
   const helping = [...parts.keys()].filter((i) => sums[i] > 0);
   const gain = helping.reduce((sum, i) => sum + sums[i], 0);
   if (gain === 0) return NOTHING;
-  const levels = helping.map((i) => levelOf(mode, parts[i], (wanted * sums[i]) / gain));
+  const levels = helping.map((i) => levelOf(mode, parts[i], ((wanted - slack) * sums[i]) / gain));
   return levels.some((level) => level === null) ? null : { type: 'or', filters: levels as Filter[] };
 }
 

@@ -1,8 +1,13 @@
 import { type BoostMode, boostedScore } from '../../../../shared/contract/shard/boosts';
+import type { SlotScores } from '../../slots/slot-scores';
 import type { ScoredSlot } from './ordered-hits';
 
 /** Each longer list is so many times as long. */
 const DEPTH_FACTOR = 4;
+/** Slots taken before others are served: a part of a millisecond. */
+const SLOTS_PER_STEP = 2_048;
+/** More than the rounding of a sum can change it, as a part of its greatest term. */
+const ROUNDING = 2 ** -50;
 
 /** A slot that is live, with its score and the number of its boosts. */
 export interface NumberedSlot {
@@ -25,7 +30,9 @@ export interface ReadList {
  */
 export class BoostedList {
   private readonly slots = new Set<number>();
-  private best: ScoredSlot[] = [];
+  /** Those that may be among the best, in no order between two cuts. */
+  private readonly kept: ScoredSlot[] = [];
+  private leastKept = -Infinity;
   /** How many have to be read next. */
   depth: number;
   /** What the next ones have to reach with their numbers; −Infinity: nothing is known of that. */
@@ -40,33 +47,39 @@ export class BoostedList {
   }
 
   /** The k best, best first, and all that tie with the last. */
-  get scored(): ScoredSlot[] {
-    return this.best;
+  get found(): SlotScores {
+    const { kept } = this;
+    return {
+      slots: Uint32Array.from(kept, ({ slot }) => slot),
+      scores: Float64Array.from(kept, ({ score }) => score),
+    };
   }
 
-  /** No item that was not read has a better boosted score, once all is read that has to be. */
+  /** No item that was not read has as good a boosted score, once all is read that has to be; −Infinity: there is none. */
   get bound(): number {
-    return this.best.length < this.k ? -Infinity : this.best[this.k - 1].score;
+    return this.leastKept;
   }
 
-  /** Answers whether that is all that had to be read. */
-  take({ found, last }: ReadList): boolean {
+  /** Answers whether that is all that had to be read. In steps: a list may hold all items. */
+  *take({ found, last }: ReadList): Generator<undefined, boolean> {
     const { mode, most, isTied } = this.options;
-    for (const { slot, score, number } of found) {
+    let room = this.roomNow();
+    for (const [i, { slot, score, number }] of found.entries()) {
+      if (i % SLOTS_PER_STEP === SLOTS_PER_STEP - 1) yield;
       if (this.slots.has(slot)) continue;
       this.slots.add(slot);
-      this.best.push({ slot, score: boostedScore(mode, score, number) });
+      const boosted = boostedScore(mode, score, number);
+      if (boosted < this.leastKept) continue;
+      this.kept.push({ slot, score: boosted });
+      if (this.kept.length < room) continue;
+      this.cut();
+      room = this.roomNow();
     }
-    this.best.sort((a, b) => b.score - a.score);
-    const { bound } = this;
-    if (this.best.length > this.k) {
-      const end = this.best.findIndex(({ score }) => score < bound);
-      if (end >= 0) this.best.length = end;
-    }
+    this.cut();
     if (last === null) return true;
-    const reached = boostedScore(mode, last, most);
-    if (bound > reached || (bound === reached && isTied && Math.abs(bound) < Number.MAX_VALUE)) return true;
-    this.least = leastNumber(mode, last, bound);
+    // Scores that differ may be the same when they are boosted: a great sum, for one, has no room for small parts.
+    if (this.bound > boostedScore(mode, isTied ? nextBelow(last) : last, most)) return true;
+    this.least = leastNumber(mode, last, this.bound);
     return false;
   }
 
@@ -74,11 +87,36 @@ export class BoostedList {
   deepen(): void {
     this.depth *= DEPTH_FACTOR;
   }
+
+  /** Many are cut at once, so that each is sorted a few times. */
+  private roomNow(): number {
+    return 2 * Math.max(this.k, this.kept.length) + SLOTS_PER_STEP;
+  }
+
+  private cut(): void {
+    const { kept, k } = this;
+    kept.sort((a, b) => b.score - a.score);
+    if (kept.length < k) return;
+    this.leastKept = kept[k - 1].score;
+    let end = kept.length;
+    while (kept[end - 1].score < this.leastKept) end -= 1;
+    kept.length = end;
+  }
+}
+
+/** The greatest number below it. */
+function nextBelow(score: number): number {
+  const bits = new BigInt64Array(1);
+  const number = new Float64Array(bits.buffer);
+  if (score === 0) return -Number.MIN_VALUE;
+  number[0] = score;
+  bits[0] += score > 0 ? -1n : 1n;
+  return number[0];
 }
 
 /** The least number that makes `wanted` of a score, or of one below it. */
 function leastNumber(mode: BoostMode, score: number, wanted: number): number {
-  if (mode === 'add') return wanted - score;
+  if (mode === 'add') return wanted - score - ROUNDING * (Math.abs(wanted) + Math.abs(score));
   // Where both are of one sign, the greater number helps; else any does, or none.
   if (score > 0) return wanted / score;
   return score < 0 && wanted < 0 ? score / wanted : -Infinity;

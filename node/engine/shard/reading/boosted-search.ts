@@ -1,8 +1,9 @@
 import { bothFilters, type Filter } from '../../../../shared/contract/filter/filter';
-import { inSlices } from '../../../../shared/base/time/work-slices';
+import { inSlices, resultOf } from '../../../../shared/base/time/work-slices';
 import type { VectorSearch } from '../../../../shared/contract/shard/shard-read';
 import type { SlotScores } from '../../slots/slot-scores';
 import type { ShardIndexes } from '../shard-indexes';
+import { cutTies, type NamedSlots } from './border-ties';
 import { BoostedList } from './boosted-list';
 import type { ScoredSlot } from './ordered-hits';
 import type { SearchCounter } from './search-counter';
@@ -37,14 +38,14 @@ export async function readBoosted(
     const allowed = within === null ? null : filters.resolve(within);
     const count = allowed === null ? directory.liveCount : allowed.size;
     counter?.filtered(count);
-    if (count === 0) return void list.take({ found: [], last: null });
+    if (count === 0) return void resultOf(list.take({ found: [], last: null }));
     const wanted = count <= bounds.all ? count : Math.min(list.depth, count);
     const found = await vectors.search(vector, { k: wanted, effort, allowed, counted });
     counter?.searched(found);
     const { slots, scores } = found;
     const isWhole = slots.length < wanted || slots.length >= count;
     const part = { found: await inSlices(boosts.numbered(found)), last: isWhole ? null : scores[slots.length - 1] };
-    if (list.take(part)) return undefined;
+    if (await inSlices(list.take(part))) return undefined;
     const narrower: Filter | null = boosts.reaching(list.least);
     if (narrower !== null) {
       const next = bothFilters(filter, narrower);
@@ -67,7 +68,7 @@ export function* boostedSteps(
   listOf: (count: number) => Generator<undefined, SlotScores>,
   k: number,
   boosts: ShardBoosts,
-  isLive: (slot: number) => boolean,
+  items: NamedSlots,
 ): Generator<undefined, ScoredSlot[] | null> {
   const { mode, most } = boosts;
   const list = new BoostedList(k, { mode, most, depth: firstDepth(k), isTied: false });
@@ -76,8 +77,11 @@ export function* boostedSteps(
     const found = yield* boosts.numbered(listed);
     const { slots, scores } = listed;
     if (found.length < slots.length) return null;
-    const isOver = list.take({ found, last: slots.length < list.depth ? null : scores[slots.length - 1] });
-    if (isOver) return list.scored.every(({ slot }) => isLive(slot)) ? [...list.scored] : null;
+    const isOver = yield* list.take({ found, last: slots.length < list.depth ? null : scores[slots.length - 1] });
+    if (isOver) {
+      const { scored } = yield* cutTies(items, list.found, k);
+      return scored.every(({ slot }) => items.isLive(slot)) ? scored : null;
+    }
     list.deepen();
   }
 }

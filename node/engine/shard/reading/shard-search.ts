@@ -142,12 +142,16 @@ export class ShardSearch {
       for (let attempt = 1; ; attempt++) {
         const list = new BoostedList(wanted, { mode, most, depth: firstDepth(wanted), isTied: true });
         const boostDepth = await readBoosted(indexes, request, { list, boosts, counter });
-        const { scored, bound } = list;
+        const { bound } = list;
+        const cutting = this.cut(list.found, wanted);
+        const { scored, border } = cutting instanceof Promise ? await cutting : cutting;
+        const reaches = ({ hit }: FoundHit): boolean =>
+          border === null ? hit.score >= bound : compareHits(hit, border) <= 0;
         const isSure = (hits: FoundHit[], goneCount: number): boolean =>
           attempt === ATTEMPTS_MAX ||
           goneCount === 0 ||
           bound === -Infinity ||
-          (hits.length === request.k && hits[request.k - 1].hit.score >= bound);
+          (hits.length === request.k && reaches(hits[request.k - 1]));
         const { hits, goneCount } = await this.upToDate(scored, request, { epoch, isSure, counter });
         if (hits !== null)
           return {
@@ -222,7 +226,6 @@ export class ShardSearch {
     if (request.fieldWeights !== undefined || units.some(({ more }) => more !== undefined)) keepTerms(keywords);
     // Many short texts have equal scores, so ids decide which of them are the best k.
     const nameOf = (slot: number): string => (directory.isLive(slot) ? directory.externalIdOf(slot) : '');
-    const isLive = (slot: number): boolean => directory.isLive(slot);
     const stepsOf = (k: number): Generator<undefined, SlotScores> => {
       const { fieldWeights } = request;
       const options = { k, allowed: () => this.allowed(request.filter), nameOf, fieldWeights };
@@ -244,7 +247,7 @@ export class ShardSearch {
       for (let round = 1; ; round++) {
         const listed =
           boosts !== null
-            ? run(boostedSteps(stepsOf, k, boosts, isLive), round)
+            ? run(boostedSteps(stepsOf, k, boosts, directory), round)
             : part === undefined
               ? search(k, round)
               : await this.keywordPart(request, part, search, round);
