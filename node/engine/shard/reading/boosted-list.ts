@@ -55,7 +55,7 @@ export class BoostedList {
     };
   }
 
-  /** No item that was not read has as good a boosted score, once all is read that has to be; −Infinity: there is none. */
+  /** Once all is read that has to be, no other item has as good a boosted score; −Infinity: there is no other. */
   get bound(): number {
     return this.leastKept;
   }
