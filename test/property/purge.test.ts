@@ -93,8 +93,8 @@ test.each([...METADATA_STORAGES.map((metadata) => [metadata, 'memory'] as const)
       await eventually('the purge is over', async () => (await purge(false)).state !== 'running');
       const done = await purge(false);
       expect(done).toMatchObject({ state: 'done', error: '' });
-      // The checkpoint before had fewer items.
-      expect(done.bytesAfter).toBeLessThanOrEqual(done.bytesBefore + 16_384);
+      // The checkpoint before had fewer items, and files take blocks of the disk. A second copy would be more.
+      expect(done.bytesAfter).toBeLessThanOrEqual(done.bytesBefore + 65_536);
       expect(existsSync(join(folder, 'backup-lineage'))).toBe(false);
       for (const needles of [gone.map(({ vector }) => vector), gone.flatMap(({ texts }) => texts)])
         expect(filesWith(folder, needles)).toEqual([]);
