@@ -286,9 +286,7 @@ class AsyncQuiverClient:
         """Whether the service is well, and what it holds."""
         return await self._transport.call(operations.HEALTH, Health)
 
-    async def rerank(
-        self, query: str, documents: Sequence[str], *, model: str | None = None, top_n: int | None = None
-    ) -> RerankedTexts:
+    async def rerank(self, query: str, documents: Sequence[str], *, model: str | None = None, top_n: int | None = None) -> RerankedTexts:
         """Texts by how well they answer a query, as a model of the service reads them: the best ``top_n``, default all."""
         body = given(query=query, documents=list(documents), model=model, top_n=top_n)
         return await self._transport.call(operations.RERANK_TEXTS, RerankedTexts, body=body)

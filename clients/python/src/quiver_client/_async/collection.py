@@ -447,9 +447,7 @@ class AsyncCollection(AsyncSearches):
         )
         return await self._transport.call(operations.SCROLL, ScrollPage, path=self._path, body=body)
 
-    async def search_all(
-        self, vector: VectorLike | None = None, *, k: int = SEARCH_PAGE, **options: Any
-    ) -> AsyncIterator[Hit]:
+    async def search_all(self, vector: VectorLike | None = None, *, k: int = SEARCH_PAGE, **options: Any) -> AsyncIterator[Hit]:
         """Every hit of a search, best first, page by page: of what has not changed since the first page, none twice.
 
         ``options`` are those of ``search``, but for ``offset``, ``cursor`` and groups. The service sets a time for all pages

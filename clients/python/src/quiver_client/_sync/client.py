@@ -287,9 +287,7 @@ class QuiverClient:
         """Whether the service is well, and what it holds."""
         return self._transport.call(operations.HEALTH, Health)
 
-    def rerank(
-        self, query: str, documents: Sequence[str], *, model: str | None = None, top_n: int | None = None
-    ) -> RerankedTexts:
+    def rerank(self, query: str, documents: Sequence[str], *, model: str | None = None, top_n: int | None = None) -> RerankedTexts:
         """Texts by how well they answer a query, as a model of the service reads them: the best ``top_n``, default all."""
         body = given(query=query, documents=list(documents), model=model, top_n=top_n)
         return self._transport.call(operations.RERANK_TEXTS, RerankedTexts, body=body)

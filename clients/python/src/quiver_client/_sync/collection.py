@@ -448,9 +448,7 @@ class Collection(Searches):
         )
         return self._transport.call(operations.SCROLL, ScrollPage, path=self._path, body=body)
 
-    def search_all(
-        self, vector: VectorLike | None = None, *, k: int = SEARCH_PAGE, **options: Any
-    ) -> Iterator[Hit]:
+    def search_all(self, vector: VectorLike | None = None, *, k: int = SEARCH_PAGE, **options: Any) -> Iterator[Hit]:
         """Every hit of a search, best first, page by page: of what has not changed since the first page, none twice.
 
         ``options`` are those of ``search``, but for ``offset``, ``cursor`` and groups. The service sets a time for all pages

@@ -62,6 +62,8 @@ class Searches:
         filters: Filters | None = None,
         ef: int | None = None,
         exact: bool = False,
+        boosts: Sequence[Mapping[str, Any]] | None = None,
+        boost_mode: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
@@ -86,6 +88,8 @@ class Searches:
         - ``strategy``: 'average' (default): the nearest to twice the mean of the positives less the mean of the negatives; for cosine, means of directions. 'best_score': a result's score is that against the positive nearest to it; what is as near to a negative is left out. Reads up to the 10,000 nearest of each positive.
         - ``ef``: Search effort set by hand; left out, it is calibrated to RECALL_TARGET.
         - ``exact``: Compares with every vector.
+        - ``boosts``: Change scores by what items are: by filters ({'filters': {…}, 'weight': 1.5}), a number ({'field': 'likes', 'modifier': 'log1p', 'weight': 0.2}) or how near a value is ({'field': 'published', 'decay': {'origin': 'now', 'scale': '7d'}, 'weight': 0.3}). They reach all items, not the best of a list without them. Lists that are fused are ordered by boosted scores before.
+        - ``boost_mode``: multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score.
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
@@ -97,7 +101,7 @@ class Searches:
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
         - ``cursor``: Pages that continue each other, without offset and as far as the list goes: 'first', then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded.
-        - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
+        - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score; with boosts, what each of them gave, `boosts`.
         - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
@@ -112,6 +116,8 @@ class Searches:
             filters=filters_body(filters),
             ef=ef,
             exact=exact or None,
+            boosts=boosts,
+            boost_mode=boost_mode,
             fields=fields,
             include_text=include_text or None,
             total=total or None,
@@ -156,6 +162,8 @@ class Searches:
         filters: Filters | None = None,
         ef: int | None = None,
         exact: bool = False,
+        boosts: Sequence[Mapping[str, Any]] | None = None,
+        boost_mode: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
@@ -188,6 +196,8 @@ class Searches:
         - ``score_scale``: With 'unit', scores are divided by the best that there can be, which is 1 then. Not with 'linear'.
         - ``ef``: Search effort set by hand; left out, it is calibrated to RECALL_TARGET.
         - ``exact``: Compares with every vector.
+        - ``boosts``: Change scores by what items are: by filters ({'filters': {…}, 'weight': 1.5}), a number ({'field': 'likes', 'modifier': 'log1p', 'weight': 0.2}) or how near a value is ({'field': 'published', 'decay': {'origin': 'now', 'scale': '7d'}, 'weight': 0.3}). They reach all items, not the best of a list without them. Lists that are fused are ordered by boosted scores before.
+        - ``boost_mode``: multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score.
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
@@ -199,7 +209,7 @@ class Searches:
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
         - ``cursor``: Pages that continue each other, without offset and as far as the list goes: 'first', then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded.
-        - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
+        - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score; with boosts, what each of them gave, `boosts`.
         - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.
         - ``min_score``: Results whose fused score is less are left out; the best that there can be is 1 / 61, or 1 with score_scale 'unit'.
         """
@@ -221,6 +231,8 @@ class Searches:
             filters=filters_body(filters),
             ef=ef,
             exact=exact or None,
+            boosts=boosts,
+            boost_mode=boost_mode,
             fields=fields,
             include_text=include_text or None,
             total=total or None,
@@ -301,6 +313,8 @@ class Searches:
         filters: Filters | None = None,
         ef: int | None = None,
         exact: bool = False,
+        boosts: Sequence[Mapping[str, Any]] | None = None,
+        boost_mode: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
@@ -325,6 +339,8 @@ class Searches:
         - ``strategy``: 'average' (default): the nearest to twice the mean of the positives less the mean of the negatives; for cosine, means of directions. 'best_score': a result's score is that against the positive nearest to it; what is as near to a negative is left out. Reads up to the 10,000 nearest of each positive.
         - ``ef``: Search effort set by hand; left out, it is calibrated to RECALL_TARGET.
         - ``exact``: Compares with every vector.
+        - ``boosts``: Change scores by what items are: by filters ({'filters': {…}, 'weight': 1.5}), a number ({'field': 'likes', 'modifier': 'log1p', 'weight': 0.2}) or how near a value is ({'field': 'published', 'decay': {'origin': 'now', 'scale': '7d'}, 'weight': 0.3}). They reach all items, not the best of a list without them. Lists that are fused are ordered by boosted scores before.
+        - ``boost_mode``: multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score.
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
@@ -336,7 +352,7 @@ class Searches:
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
         - ``cursor``: Pages that continue each other, without offset and as far as the list goes: 'first', then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded.
-        - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
+        - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score; with boosts, what each of them gave, `boosts`.
         - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
@@ -349,6 +365,8 @@ class Searches:
             filters=filters_body(filters),
             ef=ef,
             exact=exact or None,
+            boosts=boosts,
+            boost_mode=boost_mode,
             fields=fields,
             include_text=include_text or None,
             total=total or None,
@@ -391,6 +409,8 @@ class Searches:
         filters: Filters | None = None,
         ef: int | None = None,
         exact: bool = False,
+        boosts: Sequence[Mapping[str, Any]] | None = None,
+        boost_mode: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = True,
         total: bool = False,
@@ -420,6 +440,8 @@ class Searches:
         - ``score_scale``: With 'unit', scores are divided by the best that there can be, which is 1 then. Not with 'linear'.
         - ``ef``: Search effort set by hand; left out, it is calibrated to RECALL_TARGET.
         - ``exact``: Compares with every vector.
+        - ``boosts``: Change scores by what items are: by filters ({'filters': {…}, 'weight': 1.5}), a number ({'field': 'likes', 'modifier': 'log1p', 'weight': 0.2}) or how near a value is ({'field': 'published', 'decay': {'origin': 'now', 'scale': '7d'}, 'weight': 0.3}). They reach all items, not the best of a list without them. Lists that are fused are ordered by boosted scores before.
+        - ``boost_mode``: multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score.
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: false leaves the texts out of results.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
@@ -431,7 +453,7 @@ class Searches:
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
         - ``cursor``: Pages that continue each other, without offset and as far as the list goes: 'first', then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded.
-        - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
+        - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score; with boosts, what each of them gave, `boosts`.
         - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
@@ -452,6 +474,8 @@ class Searches:
             filters=filters_body(filters),
             ef=ef,
             exact=exact or None,
+            boosts=boosts,
+            boost_mode=boost_mode,
             fields=fields,
             include_text=None if include_text else False,
             total=total or None,
@@ -488,6 +512,8 @@ class Searches:
         filters: Filters | None = None,
         ef: int | None = None,
         exact: bool = False,
+        boosts: Sequence[Mapping[str, Any]] | None = None,
+        boost_mode: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
@@ -518,6 +544,8 @@ class Searches:
         filters: Filters | None = None,
         ef: int | None = None,
         exact: bool = False,
+        boosts: Sequence[Mapping[str, Any]] | None = None,
+        boost_mode: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
@@ -547,6 +575,8 @@ class Searches:
         filters: Filters | None = None,
         ef: int | None = None,
         exact: bool = False,
+        boosts: Sequence[Mapping[str, Any]] | None = None,
+        boost_mode: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
@@ -573,6 +603,8 @@ class Searches:
         - ``strategy``: 'average' (default): the nearest to twice the mean of the positives less the mean of the negatives; for cosine, means of directions. 'best_score': a result's score is that against the positive nearest to it; what is as near to a negative is left out. Reads up to the 10,000 nearest of each positive.
         - ``ef``: Search effort set by hand; left out, it is calibrated to RECALL_TARGET.
         - ``exact``: Compares with every vector.
+        - ``boosts``: Change scores by what items are: by filters ({'filters': {…}, 'weight': 1.5}), a number ({'field': 'likes', 'modifier': 'log1p', 'weight': 0.2}) or how near a value is ({'field': 'published', 'decay': {'origin': 'now', 'scale': '7d'}, 'weight': 0.3}). They reach all items, not the best of a list without them. Lists that are fused are ordered by boosted scores before.
+        - ``boost_mode``: multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score.
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
@@ -584,7 +616,7 @@ class Searches:
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
         - ``cursor``: Pages that continue each other, without offset and as far as the list goes: 'first', then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded.
-        - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score.
+        - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score; with boosts, what each of them gave, `boosts`.
         - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
         """
@@ -597,6 +629,8 @@ class Searches:
             filters=filters_body(filters),
             ef=ef,
             exact=exact or None,
+            boosts=boosts,
+            boost_mode=boost_mode,
             fields=fields,
             include_text=include_text or None,
             total=total or None,
