@@ -1,5 +1,5 @@
 // Writes the searches of the Python client from the service's OpenAPI document, so that an option of searches is known
-// there as soon as the service knows it: the methods (async; make_sync.py makes the sync ones), and one of several
+// there as soon as the service knows it: the methods (async; make/python-sync.cjs makes the sync ones), and one of several
 // searches.
 
 /**
@@ -80,8 +80,7 @@ const SEARCHES = [
   },
 ];
 
-const HEAD =
-  '# Generated from the OpenAPI document: `UPDATE=1 npm test -- test/unit/clients/python` writes it anew, then scripts/make_sync.py its sync form.\n';
+const HEAD = '# Generated from the OpenAPI document: `UPDATE=1 npm test -- test/unit/clients/python` writes it anew.\n';
 
 /**
  * The text of clients/python/src/quiver_client/_async/searches.py.

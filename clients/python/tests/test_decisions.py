@@ -6,12 +6,9 @@ import base64
 import json
 import pickle
 import struct
-import subprocess
-import sys
 from array import array
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -211,10 +208,3 @@ def test_an_export_that_breaks_off_is_an_error() -> None:
     assert list(reader.feed(b'{"status":"success","data":{"vectors":[{"external_id":"a","met')) == []
     with pytest.raises(BadAnswerError, match="broke off"):
         reader.end()
-
-
-def test_the_sync_form_is_written_from_the_async_one() -> None:
-    script = Path(__file__).parent.parent / "scripts" / "make_sync.py"
-    result = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True, check=False)
-    assert result.stderr == ""
-    assert result.returncode == 0

@@ -1,1 +1,1 @@
-"""The async form. The sync one is written from it, by scripts/make_sync.py."""
+"""The async form. The sync one is written from it, by `UPDATE=1 npm test -- test/unit/clients/python`."""

@@ -1,6 +1,6 @@
 """Searches of a collection."""
 
-# Generated from the OpenAPI document: `UPDATE=1 npm test -- test/unit/clients/python` writes it anew, then scripts/make_sync.py its sync form.
+# Generated from the OpenAPI document: `UPDATE=1 npm test -- test/unit/clients/python` writes it anew.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence

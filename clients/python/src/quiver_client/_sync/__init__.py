@@ -1,1 +1,1 @@
-"""The sync form, written from the async one by scripts/make_sync.py, but for ``runtime.py``."""
+"""The sync form, written from the async one, but for ``runtime.py``."""

@@ -1,4 +1,4 @@
-# Written from ../_async by scripts/make_sync.py: edit that.
+# Written from ../_async by `UPDATE=1 npm test -- test/unit/clients/python`: edit that.
 """The client: the service as a whole, and the way to collections, keys and the cluster."""
 
 from __future__ import annotations

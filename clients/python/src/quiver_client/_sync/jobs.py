@@ -1,4 +1,4 @@
-# Written from ../_async by scripts/make_sync.py: edit that.
+# Written from ../_async by `UPDATE=1 npm test -- test/unit/clients/python`: edit that.
 """Long work."""
 
 from __future__ import annotations

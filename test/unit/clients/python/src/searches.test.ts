@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type PlainServer, startPlainServer } from '../../../../support/servers/plain-server';
 
@@ -14,6 +14,10 @@ const { pythonSearches, pythonSearchQuery } = require(resolve(root, 'scripts/cli
 >;
 const { pythonModels } = require(resolve(root, 'scripts/make/python-models.cjs')) as {
   pythonModels(document: object, present: string): string;
+};
+const { BY_HAND, syncFrom } = require(resolve(root, 'scripts/make/python-sync.cjs')) as {
+  BY_HAND: readonly string[];
+  syncFrom(source: string): string;
 };
 const PACKAGE = resolve(root, 'clients/python/src/quiver_client');
 
@@ -34,6 +38,19 @@ test.each([
   const text = write(document);
   if (process.env.UPDATE === '1') writeFileSync(file, text);
   expect(readFileSync(file, 'utf8')).toBe(text);
+});
+
+test('the sync form is that of the async one', () => {
+  const modules = readdirSync(resolve(PACKAGE, '_async')).filter(
+    (name) => name.endsWith('.py') && !BY_HAND.includes(name),
+  );
+  expect(modules).toContain('searches.py');
+  for (const name of modules) {
+    const text = syncFrom(readFileSync(resolve(PACKAGE, '_async', name), 'utf8'));
+    const file = resolve(PACKAGE, '_sync', name);
+    if (process.env.UPDATE === '1') writeFileSync(file, text);
+    expect(readFileSync(file, 'utf8')).toBe(text);
+  }
 });
 
 const MODELS = resolve(PACKAGE, 'models.py');
