@@ -21,7 +21,7 @@ const RULES = [
 function sortedOnce(names) {
   return [...new Set(names.split(', '))]
     .filter((name) => name !== 'Awaitable')
-    .sort()
+    .sort((a, b) => (a < b ? -1 : 1))
     .join(', ');
 }
 
