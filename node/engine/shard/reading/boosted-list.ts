@@ -40,7 +40,7 @@ export class BoostedList {
 
   /** `isTied`: lists go on after their last score with lower ones alone. */
   constructor(
-    private readonly k: number,
+    readonly k: number,
     private readonly options: { mode: BoostMode; most: number; depth: number; isTied: boolean },
   ) {
     this.depth = options.depth;
@@ -81,6 +81,13 @@ export class BoostedList {
     if (this.bound > boostedScore(mode, isTied ? nextBelow(last) : last, most)) return true;
     this.least = leastNumber(mode, last, this.bound);
     return false;
+  }
+
+  /** Leaves out what is gone; then what was not read may be better than what is behind {@link bound}. */
+  drop(isGone: (slot: number) => boolean): void {
+    let end = 0;
+    for (const one of this.kept) if (!isGone(one.slot)) this.kept[end++] = one;
+    this.kept.length = end;
   }
 
   /** Reads more the next time. */

@@ -1,11 +1,13 @@
 import { bothFilters, type Filter } from '../../../../shared/contract/filter/filter';
 import { inSlices, resultOf } from '../../../../shared/base/time/work-slices';
 import type { VectorSearch } from '../../../../shared/contract/shard/shard-read';
+import { ChunkedSlotSet } from '../../slots/chunked-slot-set';
 import type { SlotScores } from '../../slots/slot-scores';
+import type { SlotSet } from '../../slots/slot-set';
 import type { ShardIndexes } from '../shard-indexes';
 import { cutTies, type NamedSlots } from './border-ties';
 import { BoostedList } from './boosted-list';
-import type { ScoredSlot } from './ordered-hits';
+import type { FoundHit, ScoredSlot } from './ordered-hits';
 import type { SearchCounter } from './search-counter';
 import type { ShardBoosts } from './shard-boosts';
 
@@ -60,28 +62,78 @@ export async function readBoosted(
   }
 }
 
+/** A search of keywords with boosts. */
+export interface BoostedKeywords {
+  k: number;
+  boosts: ShardBoosts;
+  items: NamedSlots;
+  /** The first ones of the list; of `within` alone, where that is given. */
+  listOf(count: number, within?: SlotSet): Generator<undefined, SlotScores>;
+  /** The slots to which items have moved since the search began. */
+  moved(): readonly number[];
+  /** null: one of the slots was emptied meanwhile. */
+  made(scored: ScoredSlot[], round: number): FoundHit[] | null | Promise<FoundHit[] | null>;
+  /** How often the list is read again, where items of it were deleted meanwhile. */
+  attemptsMax: number;
+  /** From this round on, what has changed is read in one turn. */
+  lastRound: number;
+}
+
 /**
- * The same of a list of keywords, of which `listOf` has the first ones: it is read to its end if need be. null: one of
- * the slots was emptied meanwhile.
+ * The same of a list of keywords, which is read to its end if need be. That may take long: items that are replaced
+ * meanwhile are looked up by themselves, and only where too many of the best are gone the list is read again.
  */
-export function* boostedSteps(
-  listOf: (count: number) => Generator<undefined, SlotScores>,
-  k: number,
-  boosts: ShardBoosts,
-  items: NamedSlots,
-): Generator<undefined, ScoredSlot[] | null> {
+export async function boostedKeywords(search: BoostedKeywords): Promise<FoundHit[]> {
+  const { k, boosts, items, attemptsMax, lastRound } = search;
   const { mode, most } = boosts;
-  const list = new BoostedList(k, { mode, most, depth: firstDepth(k), isTied: false });
+  let wanted = k;
+  for (let attempt = 1; ; attempt++) {
+    const list = new BoostedList(wanted, { mode, most, depth: firstDepth(wanted), isTied: false });
+    await inSlices(listSteps(search, list));
+    const taken = new Set<number>();
+    for (let round = 1; ; round++) {
+      const steps = renewed(search, list, taken);
+      const scored = round < lastRound ? await inSlices(steps) : resultOf(steps);
+      if (scored === null) continue;
+      // What is not among those may be better than what is left of them.
+      if (scored.length < k && list.bound > -Infinity && attempt < attemptsMax) {
+        wanted = k + 2 * (wanted - scored.length);
+        break;
+      }
+      const making = search.made(scored, round);
+      const hits = making instanceof Promise ? await making : making;
+      if (hits !== null && hits.every(({ slot }) => items.isLive(slot))) return hits;
+    }
+  }
+}
+
+function* listSteps({ listOf, boosts }: BoostedKeywords, list: BoostedList): Generator<undefined, void> {
   for (;;) {
     const listed = yield* listOf(list.depth);
-    const found = yield* boosts.numbered(listed);
     const { slots, scores } = listed;
-    if (found.length < slots.length) return null;
-    const isOver = yield* list.take({ found, last: slots.length < list.depth ? null : scores[slots.length - 1] });
-    if (isOver) {
-      const { scored } = yield* cutTies(items, list.found, k);
-      return scored.every(({ slot }) => items.isLive(slot)) ? scored : null;
-    }
+    const found = yield* boosts.numbered(listed);
+    const last = slots.length < list.depth ? null : scores[slots.length - 1];
+    if (yield* list.take({ found, last })) return;
     list.deepen();
   }
+}
+
+/**
+ * The best of a list, with the new versions of what was replaced; null: some of these were replaced themselves.
+ * `taken`: those that it has already.
+ */
+function* renewed(
+  { listOf, boosts, items, moved }: BoostedKeywords,
+  list: BoostedList,
+  taken: Set<number>,
+): Generator<undefined, ScoredSlot[] | null> {
+  list.drop((slot) => !items.isLive(slot));
+  const added = moved().filter((slot) => !taken.has(slot));
+  for (const slot of added) taken.add(slot);
+  if (added.length > 0) {
+    const listed = yield* listOf(added.length, ChunkedSlotSet.fromArray(added));
+    yield* list.take({ found: yield* boosts.numbered(listed), last: null });
+  }
+  const { scored } = yield* cutTies(items, list.found, list.k);
+  return added.every((slot) => items.isLive(slot)) ? scored : null;
 }

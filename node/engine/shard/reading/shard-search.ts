@@ -13,11 +13,12 @@ import {
 import { inLaterSlices, inSlices, ownTurn, resultOf } from '../../../../shared/base/time/work-slices';
 import type { RecordStore } from '../../records/record-store';
 import type { SlotAllocator } from '../../directory/slot-allocator';
+import { ChunkedSlotSet } from '../../slots/chunked-slot-set';
 import type { SlotScores } from '../../slots/slot-scores';
 import type { SlotSet } from '../../slots/slot-set';
 import { keepTerms } from './keyword-expansions';
 import { BoostedList } from './boosted-list';
-import { boostedSteps, firstDepth, readBoosted } from './boosted-search';
+import { boostedKeywords, firstDepth, readBoosted } from './boosted-search';
 import { type CutHits, cutTies } from './border-ties';
 import { keywordListName, ListParts, vectorListName } from './list-parts';
 import { type FoundHit, orderedHits, type ScoredSlot } from './ordered-hits';
@@ -226,9 +227,10 @@ export class ShardSearch {
     if (request.fieldWeights !== undefined || units.some(({ more }) => more !== undefined)) keepTerms(keywords);
     // Many short texts have equal scores, so ids decide which of them are the best k.
     const nameOf = (slot: number): string => (directory.isLive(slot) ? directory.externalIdOf(slot) : '');
-    const stepsOf = (k: number): Generator<undefined, SlotScores> => {
-      const { fieldWeights } = request;
-      const options = { k, allowed: () => this.allowed(request.filter), nameOf, fieldWeights };
+    const stepsOf = (k: number, within?: SlotSet): Generator<undefined, SlotScores> => {
+      const { fieldWeights, filter } = request;
+      const all = within === undefined ? undefined : (): SlotSet => this.allowedOf(within, filter);
+      const options = { k, allowed: all ?? (() => this.allowed(filter)), nameOf, fieldWeights };
       return request.plan === undefined
         ? keywords.searchInSteps(request.terms, request.statistics, options)
         : keywords.searchPlanInSteps(request.terms, request.plan, request.statistics, {
@@ -237,23 +239,30 @@ export class ShardSearch {
             meaningSlots: (unit, meaning) => this.allowed(units[unit].meanings![meaning].filter ?? null),
           });
     };
-    const run = <Result>(steps: Generator<undefined, Result>, round: number): Result | Promise<Result> =>
-      round < LAST_ROUND ? inSlices(steps) : resultOf(steps);
     // A slot that is emptied between two slices stays empty until the read ends.
-    const search = (k: number, round: number): SlotScores | Promise<SlotScores> => run(stepsOf(k), round);
+    const search = (k: number, round: number): SlotScores | Promise<SlotScores> => {
+      const steps = stepsOf(k);
+      return round < LAST_ROUND ? inSlices(steps) : resultOf(steps);
+    };
     const { part, k } = request;
     const epoch = slots.beginRead();
     try {
+      if (boosts !== null) {
+        const hits = await boostedKeywords({
+          k,
+          boosts,
+          items: directory,
+          listOf: stepsOf,
+          moved: () => slots.movedSince(epoch),
+          made: (scored, round) => this.made(scored, request, round),
+          attemptsMax: ATTEMPTS_MAX,
+          lastRound: LAST_ROUND,
+        });
+        return hits.map(({ hit }) => hit);
+      }
       for (let round = 1; ; round++) {
-        const listed =
-          boosts !== null
-            ? run(boostedSteps(stepsOf, k, boosts, directory), round)
-            : part === undefined
-              ? search(k, round)
-              : await this.keywordPart(request, part, search, round);
-        const found = listed instanceof Promise ? await listed : listed;
-        const scored = found === null || Array.isArray(found) ? found : pairsOf(found);
-        const hits = scored === null ? null : await this.made(scored, request, round);
+        const found = part === undefined ? search(k, round) : await this.keywordPart(request, part, search, round);
+        const hits = await this.made(pairsOf(found instanceof Promise ? await found : found), request, round);
         if (hits !== null) return hits.map(({ hit }) => hit);
       }
     } finally {
@@ -284,6 +293,13 @@ export class ShardSearch {
 
   private allowed(filter: Filter | null): SlotSet | null {
     return filter === null ? null : this.parts.indexes.filters.resolve(filter);
+  }
+
+  /** Those of a few slots that pass. */
+  private allowedOf(slots: SlotSet, filter: Filter | null): SlotSet {
+    const allowed = this.allowed(filter);
+    if (allowed === null) return slots;
+    return ChunkedSlotSet.fromSorted(slots.toArray().filter((slot) => allowed.has(slot)));
   }
 
   /**
