@@ -169,4 +169,10 @@ test('examples find the same with boosts that help all alike', async () => {
     byExamples(examples, { effort: EXACT, k: 50, boosts: { mode: 'multiply', parts: [all] } }),
   );
   expect(boosted).toEqual(plain.map((hit) => ({ ...hit, score: hit.score >= 0 ? hit.score * 4 : hit.score / 4 })));
+  // So much that scores are rounded away: what is nearer to a negative is left out as without it.
+  const idsOf = (hits: ScoredHit[]): string[] => hits.map(({ externalId }) => externalId).sort();
+  const most: Boosts = { mode: 'add', parts: [{ ...all, weight: 1e17 }] };
+  const kept = await story.hits(byExamples(examples, { effort: EXACT, k: ITEMS, boosts: most }));
+  expect(idsOf(kept)).toEqual(idsOf(await story.hits(byExamples(examples, { effort: EXACT, k: ITEMS }))));
+  expect(kept.length).toBeGreaterThan(50);
 });

@@ -21,7 +21,9 @@ export interface BestScoreParts {
     vectors: readonly Float32Array[],
     depth: number,
   ): Promise<{ lists: ScoredHit[][]; totalCount: number | null }>;
-  /** The exact scores of items against a vector, without those that are gone. */
+  /** Whether lists are by other scores than those: then items are scored against positives, too. */
+  isBoosted: boolean;
+  /** The exact scores of items against a vector, without boosts and without those that are gone. */
   scores(vector: Float32Array, externalIds: string[]): Promise<Map<string, number>>;
   /** Does what reads longer lists than the first ones, which hold more than was foreseen. */
   deeper<Result>(work: () => Promise<Result>): Promise<Result>;
@@ -52,16 +54,24 @@ export async function bestScores(
   { offset, k }: Pick<Page, 'offset' | 'k'>,
 ): Promise<{ hits: ScoredHit[]; totalCount: number | null }> {
   const wanted = offset + k;
-  /** By id, the best score against a negative. */
-  const against = new Map<string, number>();
+  /** By id, whether it is nearer to a negative than to each positive, or as near. */
+  const rejected = new Map<string, boolean>();
+  const bestOf = async (vectors: readonly Float32Array[], ids: string[]): Promise<(id: string) => number> => {
+    const scores = await Promise.all(vectors.map((vector) => parts.scores(vector, ids)));
+    return (id) => Math.max(-Infinity, ...scores.map((of) => of.get(id) ?? -Infinity));
+  };
+  const look = async (hits: readonly ScoredHit[]): Promise<void> => {
+    const ids = hits.map(({ externalId }) => externalId);
+    const against = await bestOf(negatives, ids);
+    const towards = parts.isBoosted && negatives.length > 0 ? await bestOf(positives, ids) : undefined;
+    for (const { externalId: id, score } of hits) rejected.set(id, (towards?.(id) ?? score) <= against(id));
+  };
   const deepest = DEPTH_MAX + leftOut.size;
   /** null: the lists are too short. */
   const round = async (depth: number): Promise<{ hits: ScoredHit[]; totalCount: number | null } | null> => {
     const { lists, totalCount } = await parts.nearest(positives, depth);
     const { candidates, isLast } = await inSlices(candidatesOf(lists, { depth, isDeepest: depth >= deepest, leftOut }));
-    const hits = await kept(candidates, wanted, against, async (ids) =>
-      Promise.all(negatives.map((vector) => parts.scores(vector, ids))),
-    );
+    const hits = await kept(candidates, wanted, rejected, look);
     return hits.length >= wanted || isLast ? { hits: hits.slice(offset, wanted), totalCount } : null;
   };
   let depth = bestScoreDepth(wanted, leftOut.size);
@@ -96,25 +106,21 @@ function* candidatesOf(
   return { candidates, isLast };
 }
 
-/**
- * The first `wanted` candidates that score more than against each negative. `against`: what is known of that;
- * `scoresOf`: their scores against each negative.
- */
+/** The first `wanted` candidates that are not `rejected`, as far as that is known; `look` finds it out for others. */
 async function kept(
   candidates: readonly ScoredHit[],
   wanted: number,
-  against: Map<string, number>,
-  scoresOf: (ids: string[]) => Promise<Map<string, number>[]>,
+  rejected: ReadonlyMap<string, boolean>,
+  look: (hits: readonly ScoredHit[]) => Promise<void>,
 ): Promise<ScoredHit[]> {
   const hits: ScoredHit[] = [];
   for (let from = 0; from < candidates.length && hits.length < wanted;) {
     const count = Math.min(SCORED.most, Math.max(SCORED.least, wanted - hits.length, from));
     const some = candidates.slice(from, from + count);
     from += some.length;
-    const unknown = some.map(({ externalId }) => externalId).filter((id) => !against.has(id));
-    const scores = unknown.length === 0 ? [] : await scoresOf(unknown);
-    for (const id of unknown) against.set(id, Math.max(-Infinity, ...scores.map((of) => of.get(id) ?? -Infinity)));
-    hits.push(...some.filter(({ externalId, score }) => score > against.get(externalId)!));
+    const unknown = some.filter(({ externalId }) => !rejected.has(externalId));
+    if (unknown.length > 0) await look(unknown);
+    hits.push(...some.filter(({ externalId }) => rejected.get(externalId) === false));
   }
   return hits.slice(0, wanted);
 }

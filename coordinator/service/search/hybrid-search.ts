@@ -212,8 +212,9 @@ export class HybridSearch {
         const lists = vectors.map((vector) => this.vectorList(collection, vector, options, depth, call));
         return { lists: await Promise.all(lists), totalCount: null };
       },
+      isBoosted: boosts !== undefined,
       scores: async (vector, externalIds) => {
-        const asked = { vector, externalIds, boosts, bytesMax: () => 1 };
+        const asked = { vector, externalIds, bytesMax: () => 1 };
         const scored = await scoredItems({ shards: this.shards, scatter: this.scatter }, collection, asked, call);
         return new Map(scored.flat().map(({ externalId, score }) => [externalId, score]));
       },

@@ -264,7 +264,6 @@ export class RankedLists {
     const leftOut = leftOutOf(source);
     if (!isOfBestScore(source, examples)) return this.others(collection, vector, request, leftOut, options, call);
     const { hold = NO_HOLD, depths } = options;
-    const { boosts } = request.query;
     const { shards } = collection;
     const nearest: BestScoreParts['nearest'] = async (vectors, depth) => {
       const contentBytes = options.contentBytes ?? contentBytesOf(shards * vectors.length, depth);
@@ -275,13 +274,13 @@ export class RankedLists {
       );
       return { lists: found.map(({ hits }) => hits), totalCount: found[0].totalCount };
     };
-    const scores: BestScoreParts['scores'] = async (negative, externalIds) => {
-      // For one item, boosts keep the order of scores.
-      const scored = await this.scored(collection, negative, { externalIds, boosts, bytesMax: () => 1 }, call);
+    const isBoosted = request.query.boosts !== undefined;
+    const scores: BestScoreParts['scores'] = async (example, externalIds) => {
+      const scored = await this.scored(collection, example, { externalIds, bytesMax: () => 1 }, call);
       return new Map(scored.flat().map(({ externalId, score }) => [externalId, score]));
     };
     const deeper: BestScoreParts['deeper'] = (work) => (options.hold === undefined ? this.uncounted(work) : work());
-    return bestScores({ nearest, scores, deeper }, examples, leftOut, request.page);
+    return bestScores({ nearest, isBoosted, scores, deeper }, examples, leftOut, request.page);
   }
 
   /** One after the other, so that together they hold no more than one. */

@@ -20,8 +20,8 @@ import type { NumberedSlot } from './boosted-list';
 
 /** Items of a value that are listed where one is looked for; of more there is a bitmap. */
 const LISTED_MAX = 64;
-/** Items that are read before others are served: a part of a millisecond. */
-const IDS_PER_STEP = 128;
+/** Items that are read before others are served: a part of a millisecond, and some where their metadata are long. */
+const IDS_PER_STEP = 32;
 
 type BoostedIndexes = Pick<ShardIndexes, 'directory' | 'filters'>;
 

@@ -34,6 +34,8 @@ const LAST_ROUND = 4;
 
 /** Candidates scored before others are served: their metadata and scores take the thread a few milliseconds. */
 const SCORED_AT_ONCE = 1_000;
+/** The same where the metadata of each are read for boosts. */
+const BOOSTED_AT_ONCE = 64;
 
 /** From this many ties on, they are cut in slices. */
 const SLICED_TIES = 1_000;
@@ -174,10 +176,13 @@ export class ShardSearch {
       for (const filter of filtersOfBoosts(boosts)) await this.parts.indexes.filters.prepare(filter);
     const hits: Hit[] = [];
     let bytes = 0;
-    for (let from = 0; from < request.externalIds.length; from += SCORED_AT_ONCE) {
+    const atOnce = boosts === undefined ? SCORED_AT_ONCE : BOOSTED_AT_ONCE;
+    for (let from = 0; from < request.externalIds.length; from += atOnce) {
+      const turn = boosts === undefined ? undefined : ownTurn();
+      if (turn !== undefined) await turn;
       for (const hit of await this.scoreOf(
         request.vector,
-        request.externalIds.slice(from, from + SCORED_AT_ONCE),
+        request.externalIds.slice(from, from + atOnce),
         bytesMax - bytes,
         boosts,
       )) {

@@ -15,6 +15,7 @@ function partsOf(items: number, rejected: number): BestScoreParts & { asked: str
   return {
     asked,
     depths,
+    isBoosted: false,
     nearest: async (vectors, depth) => {
       depths.push(`${isDeeper ? 'deeper ' : ''}${depth}`);
       return { lists: vectors.map((_, list) => hitsOf(list).slice(0, depth)), totalCount: null };
