@@ -3,6 +3,7 @@ import { BoostedList } from '../../node/engine/shard/reading/boosted-list';
 import { readBoosted } from '../../node/engine/shard/reading/boosted-search';
 import { ShardBoosts } from '../../node/engine/shard/reading/shard-boosts';
 import type { ShardIndexes } from '../../node/engine/shard/shard-indexes';
+import type { FieldBoost } from '../../shared/contract/shard/boosts';
 import type { Filter, JsonObject } from '../../shared/contract/filter/filter';
 import { plainBoosted, plainBoostNumbers } from '../support/models/plain-boosts';
 import { runSeed, seededRandom } from '../support/values/random';
@@ -96,24 +97,41 @@ test.each(Array.from({ length: 12 }, (_, round) => round))(
   },
 );
 
-test('what boosts can make of items that are in no list is not known: the answer says how deep it looked', async () => {
-  const { indexes, made } = storyOf(99);
-  const { filters } = indexes;
-  const unlisted = { ...indexes, filters: withUnlisted(filters, 7) };
-  const field = { type: 'field', path: 'deep.likes', modifier: 'none', weight: 1, missing: null } as const;
-  const boosts = await ShardBoosts.prepared(unlisted, { mode: 'multiply', parts: [field] });
-  const { mode, most } = boosts;
-  expect(most).toBe(Infinity);
-  const list = new BoostedList(3, { mode, most, depth: BOUNDS.first, isTied: true });
-  const request = {
-    vector: Float32Array.of(made.below(2)),
-    k: 3,
-    filter: null,
-    effort: { type: 'exact' as const },
-    texts: false,
-  };
-  expect(await readBoosted(unlisted, request, { list, boosts, counter: null }, BOUNDS)).toBe(64);
-});
+test.each<[Partial<FieldBoost>, number, number | undefined]>([
+  [{}, Infinity, 64],
+  [{ weight: -1 }, Infinity, 64],
+  [{ modifier: 'log1p' }, Infinity, 64],
+  [{ modifier: 'log1p', weight: 0 }, 1, undefined],
+  [{ modifier: 'reciprocal' }, 2, undefined],
+  [{ modifier: 'square', weight: -1 }, 1, undefined],
+])(
+  'of items that are in no list, a bound is known or the answer says how deep it looked (%j)',
+  async (given, most, told) => {
+    const { indexes, made } = storyOf(99);
+    const { filters } = indexes;
+    const unlisted = { ...indexes, filters: withUnlisted(filters, 7) };
+    const field: FieldBoost = {
+      type: 'field',
+      path: 'deep.likes',
+      modifier: 'none',
+      weight: 1,
+      missing: null,
+      ...given,
+    };
+    const boosts = await ShardBoosts.prepared(unlisted, { mode: 'multiply', parts: [field] });
+    const { mode } = boosts;
+    expect(boosts.most).toBe(most);
+    const list = new BoostedList(3, { mode, most, depth: BOUNDS.first, isTied: true });
+    const request = {
+      vector: Float32Array.of(made.below(2)),
+      k: 3,
+      filter: null,
+      effort: { type: 'exact' as const },
+      texts: false,
+    };
+    expect(await readBoosted(unlisted, request, { list, boosts, counter: null }, BOUNDS)).toBe(told);
+  },
+);
 
 function withUnlisted(filters: ShardIndexes['filters'], size: number): ShardIndexes['filters'] {
   return new Proxy(filters, {

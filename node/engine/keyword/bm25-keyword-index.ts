@@ -312,7 +312,7 @@ export class Bm25KeywordIndex implements KeywordIndex {
     const found = yield* searchPostings(source, {
       k,
       allowed,
-      nameOf: (document) => nameOf(documents.slots[document]),
+      nameOf: nameOf === null ? null : (document) => nameOf(documents.slots[document]),
     });
     return { slots: found.documents.map((document) => documents.slots[document]), scores: found.scores };
   }

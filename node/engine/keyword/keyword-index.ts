@@ -17,9 +17,9 @@ export interface KeywordSearchOptions {
   allowed: SlotSet | null;
   /**
    * The name by which slots of equal score are ordered, by code units; no two are equal. Default: the slot's own
-   * number.
+   * number. null: in any order, and any of those that tie with the last.
    */
-  nameOf?: (slot: number) => string;
+  nameOf?: ((slot: number) => string) | null;
   /** In the place of those that the index has, one for each of its fields; 0 leaves one out. */
   fieldWeights?: readonly number[] | undefined;
 }

@@ -59,7 +59,7 @@ export interface KeywordWish {
   /** By slot, as it is now; null: all. */
   allowed: () => SlotSet | null;
   /** See TopDocuments. */
-  nameOf: (document: number) => string;
+  nameOf: ((document: number) => string) | null;
 }
 
 /** What one pass over the documents looks for. */

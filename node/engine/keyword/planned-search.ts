@@ -41,7 +41,8 @@ export function* searchPlan(
   const { minimum } = asked.plan;
   const norm = lengthNorm(asked.statistics);
   const units = searchedUnits(dictionary, yield* withMore(asked, dictionary), { unitSlots, meaningSlots });
-  const wish = { k, allowed, nameOf: (document: number): string => nameOf(documents.slots[document]) };
+  const nameFor = nameOf === null ? null : (document: number): string => nameOf(documents.slots[document]);
+  const wish = { k, allowed, nameOf: nameFor };
   const found = yield* isSum(asked.plan, unitSlots)
     ? searchPostings({ ...source, norm, parts: () => partsOf(units) }, wish)
     : searchUnits({ ...source, norm, units, minimum }, wish);

@@ -2,8 +2,10 @@
 const BUFFER_MIN = 1024;
 
 /**
- * Collects the `k` best of a stream of scored documents; equal scores in the order of their names by code units. A
- * binary heap of the k best scores gives the exact threshold at any moment. The documents themselves are kept in a
+ * Collects the `k` best of a stream of scored documents, in the order of answers: equal scores by names, in code units.
+ * Without names they come in any order, and of those that tie with the last some: then very many are not sorted.
+ *
+ * A binary heap of the k best scores gives the exact threshold at any moment. The documents themselves are kept in a
  * buffer that is pruned when it is full. Names are read only for documents that tie with the last of the best.
  */
 export class TopDocuments {
@@ -21,7 +23,7 @@ export class TopDocuments {
   constructor(
     private readonly k: number,
     candidateCount: number,
-    private readonly nameOf: (document: number) => string,
+    private readonly nameOf: ((document: number) => string) | null,
   ) {
     this.heap = new Float64Array(Math.min(k, candidateCount));
     // Several times what may be kept, so that each pruning drops most.
@@ -40,13 +42,16 @@ export class TopDocuments {
     this.scores[this.buffered++] = score;
   }
 
-  /** At most `k`, best first, in the order of answers. */
+  /** At most `k`. */
   take(): { documents: Uint32Array; scores: Float64Array } {
     this.sift();
+    const nameFor = this.nameOf;
+    if (nameFor === null)
+      return { documents: this.documents.slice(0, this.buffered), scores: this.scores.slice(0, this.buffered) };
     const names = new Map<number, string>();
     const nameOf = (document: number): string => {
       let name = names.get(document);
-      if (name === undefined) names.set(document, (name = this.nameOf(document)));
+      if (name === undefined) names.set(document, (name = nameFor(document)));
       return name;
     };
     const order = Array.from({ length: this.buffered }, (_, i) => i);
@@ -62,7 +67,7 @@ export class TopDocuments {
 
   private isCut(document: number, score: number): boolean {
     const cut = this.cut as { score: number; name: string };
-    return score === cut.score && score === this.threshold && this.nameOf(document) > cut.name;
+    return score === cut.score && score === this.threshold && this.nameOf!(document) > cut.name;
   }
 
   private makeRoom(): void {
@@ -98,7 +103,9 @@ export class TopDocuments {
 
   private firstOf(tied: number[], count: number): number[] {
     if (tied.length <= count) return tied;
-    const named = tied.map((document) => ({ document, name: this.nameOf(document) }));
+    const { nameOf } = this;
+    if (nameOf === null) return tied.slice(0, count);
+    const named = tied.map((document) => ({ document, name: nameOf(document) }));
     named.sort((a, b) => inCodeUnits(a.name, b.name));
     if (count > 0) this.cut = { score: this.threshold, name: named[count - 1].name };
     return named.slice(0, count).map(({ document }) => document);

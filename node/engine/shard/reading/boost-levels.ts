@@ -42,10 +42,16 @@ export function mostOf(mode: BoostMode, boost: Boost, range: NumberRange | undef
     case 'field': {
       const missing = boostNumber(mode, boost, null);
       if (range === null) return missing;
-      if (range === undefined) return boost.weight === 0 ? missing : Infinity;
-      return Math.max(missing, boostNumber(mode, boost, range.least), boostNumber(mode, boost, range.most));
+      if (range === undefined && !isBounded(boost)) return Infinity;
+      const { least, most } = range ?? { least: 0, most: Number.MAX_VALUE };
+      return Math.max(missing, boostNumber(mode, boost, least), boostNumber(mode, boost, most));
     }
   }
+}
+
+/** Whether no value makes more than a number that is known: values below 0 make what 0 makes. */
+function isBounded({ modifier, weight }: FieldBoost): boolean {
+  return weight === 0 || modifier === 'reciprocal' || (weight < 0 && modifier !== 'none');
 }
 
 /**

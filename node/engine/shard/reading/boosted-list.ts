@@ -1,4 +1,5 @@
 import { type BoostMode, boostedScore } from '../../../../shared/contract/shard/boosts';
+import { ChunkedSlotSet } from '../../slots/chunked-slot-set';
 import type { SlotScores } from '../../slots/slot-scores';
 import type { ScoredSlot } from './ordered-hits';
 
@@ -9,17 +10,17 @@ const SLOTS_PER_STEP = 2_048;
 /** More than the rounding of a sum can change it, as a part of its greatest term. */
 const ROUNDING = 2 ** -50;
 
-/** A slot that is live, with its score and the number of its boosts. */
-export interface NumberedSlot {
-  slot: number;
-  score: number;
-  number: number;
+/** Slots that are live, with the score of each, and what its boosts make together. */
+export interface NumberedSlots {
+  slots: Uint32Array;
+  scores: Float64Array;
+  numbers: Float64Array;
 }
 
 /** What a list has to say, of those that pass what it was asked for. */
 export interface ReadList {
-  /** Best first; those that are live. */
-  found: readonly NumberedSlot[];
+  /** In any order. */
+  found: NumberedSlots;
   /** No other has a better score than this; null: there is no other. */
   last: number | null;
 }
@@ -29,7 +30,7 @@ export interface ReadList {
  * the next could not be among them with the greatest number of all, `most`.
  */
 export class BoostedList {
-  private readonly slots = new Set<number>();
+  private readonly slots = new ChunkedSlotSet();
   /** Those that may be among the best, in no order between two cuts. */
   private readonly kept: ScoredSlot[] = [];
   private leastKept = -Infinity;
@@ -64,11 +65,11 @@ export class BoostedList {
   *take({ found, last }: ReadList): Generator<undefined, boolean> {
     const { mode, most, isTied } = this.options;
     let room = this.roomNow();
-    for (const [i, { slot, score, number }] of found.entries()) {
+    for (const [i, slot] of found.slots.entries()) {
       if (i % SLOTS_PER_STEP === SLOTS_PER_STEP - 1) yield;
       if (this.slots.has(slot)) continue;
       this.slots.add(slot);
-      const boosted = boostedScore(mode, score, number);
+      const boosted = boostedScore(mode, found.scores[i], found.numbers[i]);
       if (boosted < this.leastKept) continue;
       this.kept.push({ slot, score: boosted });
       if (this.kept.length < room) continue;

@@ -18,6 +18,7 @@ import type { ShardBoosts } from './shard-boosts';
  */
 const BOUNDS = { first: 64, all: 512, known: 65_536, unknown: 8_192 };
 const FACTORS = { first: 2, most: 8 };
+const NOTHING = { slots: new Uint32Array(0), scores: new Float64Array(0), numbers: new Float64Array(0) };
 
 export function firstDepth(k: number, first = BOUNDS.first): number {
   return Math.max(first, FACTORS.first * k);
@@ -40,7 +41,7 @@ export async function readBoosted(
     const allowed = within === null ? null : filters.resolve(within);
     const count = allowed === null ? directory.liveCount : allowed.size;
     counter?.filtered(count);
-    if (count === 0) return void resultOf(list.take({ found: [], last: null }));
+    if (count === 0) return void resultOf(list.take({ found: NOTHING, last: null }));
     const wanted = count <= bounds.all ? count : Math.min(list.depth, count);
     const found = await vectors.search(vector, { k: wanted, effort, allowed, counted });
     counter?.searched(found);
@@ -67,7 +68,7 @@ export interface BoostedKeywords {
   k: number;
   boosts: ShardBoosts;
   items: NamedSlots;
-  /** The first ones of the list; of `within` alone, where that is given. */
+  /** The first ones of the list, in any order; of `within` alone, where that is given. */
   listOf(count: number, within?: SlotSet): Generator<undefined, SlotScores>;
   /** The slots to which items have moved since the search began. */
   moved(): readonly number[];
@@ -110,9 +111,9 @@ export async function boostedKeywords(search: BoostedKeywords): Promise<FoundHit
 function* listSteps({ listOf, boosts }: BoostedKeywords, list: BoostedList): Generator<undefined, void> {
   for (;;) {
     const listed = yield* listOf(list.depth);
-    const { slots, scores } = listed;
     const found = yield* boosts.numbered(listed);
-    const last = slots.length < list.depth ? null : scores[slots.length - 1];
+    const isWhole = listed.slots.length < list.depth;
+    const last = isWhole ? null : listed.scores.reduce((least, score) => Math.min(least, score));
     if (yield* list.take({ found, last })) return;
     list.deepen();
   }

@@ -1,6 +1,7 @@
 import { inSlices } from '../../../../shared/base/time/work-slices';
 import type { Filter } from '../../../../shared/contract/filter/filter';
 import {
+  type Boost,
   boostedScore,
   type Boosts,
   type FieldBoost,
@@ -16,7 +17,7 @@ import type { SlotScores } from '../../slots/slot-scores';
 import type { SlotSet } from '../../slots/slot-set';
 import { parsedMetadata, type ShardIndexes } from '../shard-indexes';
 import { mostOf, type NumberRange, reaching } from './boost-levels';
-import type { NumberedSlot } from './boosted-list';
+import type { NumberedSlots } from './boosted-list';
 
 /** Items of a value that are listed where one is looked for; of more there is a bitmap. */
 const LISTED_MAX = 64;
@@ -63,17 +64,38 @@ export class ShardBoosts {
   }
 
   /** Those of the slots that are live, in their order. In steps; a slot may have been emptied since its own. */
-  *numbered({ slots, scores }: Pick<SlotScores, 'slots' | 'scores'>): Generator<undefined, NumberedSlot[]> {
+  *numbered({ slots, scores }: Pick<SlotScores, 'slots' | 'scores'>): Generator<undefined, NumberedSlots> {
     const { directory } = this.indexes;
-    const numbers = boostNumbersAt(this.indexes, this.boosts);
-    const found: NumberedSlot[] = [];
-    for (let i = 0; i < slots.length; i++) {
-      const slot = slots[i];
+    const { mode } = this.boosts;
+    // No other item comes into one of the slots while a search has them: each filter may be asked in a step of its own.
+    const numbers = boostNumbersBy(this.indexes, this.boosts, yield* this.passing());
+    const found = {
+      slots: new Uint32Array(slots.length),
+      scores: new Float64Array(slots.length),
+      numbers: new Float64Array(slots.length),
+    };
+    let count = 0;
+    for (const [i, slot] of slots.entries()) {
       if (!directory.isLive(slot)) continue;
-      found.push({ slot, score: scores[i], number: together(this.boosts.mode, numbers(slot)) });
+      found.slots[count] = slot;
+      found.scores[count] = scores[i];
+      found.numbers[count++] = together(mode, numbers(slot));
       yield;
     }
-    return found;
+    return {
+      slots: found.slots.subarray(0, count),
+      scores: found.scores.subarray(0, count),
+      numbers: found.numbers.subarray(0, count),
+    };
+  }
+
+  private *passing(): Generator<undefined, PassingSlots> {
+    const passing: PassingSlots = [];
+    for (const boost of this.boosts.parts) {
+      passing.push(passingNow(this.indexes, boost));
+      if (boost.type === 'filter') yield;
+    }
+    return passing;
   }
 }
 
@@ -118,13 +140,26 @@ function* idSteps(
 }
 
 /** The number that each boost makes of the item of a live slot, in this turn. */
-export function boostNumbersAt(
-  { directory, filters }: BoostedIndexes,
-  { mode, parts }: Boosts,
-): (slot: number) => number[] {
-  const passing = parts.map((boost): SlotSet | null =>
-    boost.type === 'filter' ? filters.resolve(boost.filter) : null,
+export function boostNumbersAt(indexes: BoostedIndexes, boosts: Boosts): (slot: number) => number[] {
+  return boostNumbersBy(
+    indexes,
+    boosts,
+    boosts.parts.map((boost) => passingNow(indexes, boost)),
   );
+}
+
+/** What passes the filter of each boost; null of one that has none. */
+type PassingSlots = (SlotSet | null)[];
+
+function passingNow({ filters }: BoostedIndexes, boost: Boost): SlotSet | null {
+  return boost.type === 'filter' ? filters.resolve(boost.filter) : null;
+}
+
+function boostNumbersBy(
+  { directory }: BoostedIndexes,
+  { mode, parts }: Boosts,
+  passing: PassingSlots,
+): (slot: number) => number[] {
   const isParsed = parts.some(({ type }) => type !== 'filter');
   return (slot) => {
     const metadata = isParsed ? parsedMetadata(directory.metadataOf(slot)) : {};

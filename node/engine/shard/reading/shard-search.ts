@@ -235,7 +235,12 @@ export class ShardSearch {
     const stepsOf = (k: number, within?: SlotSet): Generator<undefined, SlotScores> => {
       const { fieldWeights, filter } = request;
       const all = within === undefined ? undefined : (): SlotSet => this.allowedOf(within, filter);
-      const options = { k, allowed: all ?? (() => this.allowed(filter)), nameOf, fieldWeights };
+      const options = {
+        k,
+        allowed: all ?? (() => this.allowed(filter)),
+        nameOf: boosts === null ? nameOf : null,
+        fieldWeights,
+      };
       return request.plan === undefined
         ? keywords.searchInSteps(request.terms, request.statistics, options)
         : keywords.searchPlanInSteps(request.terms, request.plan, request.statistics, {

@@ -1,4 +1,5 @@
 import { boostedKeywords } from '../../../../../../node/engine/shard/reading/boosted-search';
+import type { NumberedSlots } from '../../../../../../node/engine/shard/reading/boosted-list';
 import { orderedHits } from '../../../../../../node/engine/shard/reading/ordered-hits';
 import type { ShardBoosts } from '../../../../../../node/engine/shard/reading/shard-boosts';
 import type { SlotScores } from '../../../../../../node/engine/slots/slot-scores';
@@ -78,8 +79,8 @@ class Story {
     return { slots: first, scores: Float64Array.from(first, (slot) => this.slots[slot]!.score) };
   }
 
-  private *numbered({ slots, scores }: SlotScores): Generator<undefined, unknown[]> {
-    const found: unknown[] = [];
+  private *numbered({ slots, scores }: SlotScores): Generator<undefined, NumberedSlots> {
+    const found: { slot: number; score: number; number: number }[] = [];
     for (const [i, slot] of slots.entries()) {
       this.onStep(this, (this.steps += 1));
       const item = this.slots[slot];
@@ -87,7 +88,11 @@ class Story {
       found.push({ slot, score: scores[i], number: item.number });
       yield;
     }
-    return found;
+    return {
+      slots: Uint32Array.from(found, ({ slot }) => slot),
+      scores: Float64Array.from(found, ({ score }) => score),
+      numbers: Float64Array.from(found, ({ number }) => number),
+    };
   }
 }
 
