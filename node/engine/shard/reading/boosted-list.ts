@@ -112,11 +112,12 @@ export class BoostedList {
   }
 }
 
-/** The greatest number below it. */
+/** The greatest number below it; of an infinite one itself. */
 function nextBelow(score: number): number {
+  if (!Number.isFinite(score)) return score;
+  if (score === 0) return -Number.MIN_VALUE;
   const bits = new BigInt64Array(1);
   const number = new Float64Array(bits.buffer);
-  if (score === 0) return -Number.MIN_VALUE;
   number[0] = score;
   bits[0] += score > 0 ? -1n : 1n;
   return number[0];
