@@ -105,7 +105,7 @@ export class PlainKeywordIndex implements KeywordIndex {
   }
 
   search(terms: string[], statistics: KeywordStatistics, options: KeywordSearchOptions): SlotScores {
-    const { nameOf = slotName } = options;
+    const nameOf = options.nameOf ?? slotName;
     const scored = [...this.documents]
       .filter(
         ([slot, document]) => (options.allowed?.has(slot) ?? true) && terms.some((term) => document.includes(term)),
@@ -129,9 +129,10 @@ export class PlainKeywordIndex implements KeywordIndex {
     terms: string[],
     plan: KeywordPlan,
     statistics: KeywordStatistics,
-    { k, allowed: allowedNow, nameOf = slotName, unitSlots }: PlannedSearchOptions,
+    { k, allowed: allowedNow, nameOf: given, unitSlots }: PlannedSearchOptions,
   ): Generator<undefined, SlotScores> {
     yield;
+    const nameOf = given ?? slotName;
     const allowed = allowedNow();
     const scored = [...this.documents].flatMap(([slot, document]) => {
       const score = plainPlanScore(
