@@ -121,27 +121,34 @@ export function vectorAndKeywords(
  * blank ones come last. undefined: none has a text.
  */
 export function textLegOf(legs: readonly Leg[]): Leg | undefined {
-  const withText = legs.filter(({ of }) => textOf(of) !== undefined);
-  const inOrder = [
-    ...withText.filter(({ of }) => of.type === 'keywords'),
-    ...withText.filter(({ of }) => of.type !== 'keywords'),
-  ];
-  return inOrder.find(({ of }) => textOf(of)!.trim() !== '') ?? inOrder.at(0);
+  let best: Leg | undefined;
+  let bestRank = 0;
+  for (const leg of legs) {
+    const text = textOf(leg.of);
+    if (text === undefined) continue;
+    const rank = (text.trim() === '' ? 1 : 3) + (leg.of.type === 'keywords' ? 1 : 0);
+    if (rank > bestRank) [best, bestRank] = [leg, rank];
+  }
+  return best;
 }
 
+const NO_ITEMS: ReadonlySet<string> = new Set();
+
 /** The stored items that hits are to be like or unlike: they are no hits. */
-export function exampleItems(source: Source | LegSource): Set<string> {
+export function exampleItems(source: Source | LegSource): ReadonlySet<string> {
   switch (source.type) {
     case 'like':
       return new Set([source.externalId]);
     case 'examples':
       return new Set([...source.positives, ...source.negatives].flatMap(({ externalId }) => externalId ?? []));
     case 'fused':
-      return new Set(source.legs.flatMap(({ of }) => [...exampleItems(of)]));
+      return source.legs.some(({ of }) => of.type === 'like' || of.type === 'examples')
+        ? new Set(source.legs.flatMap(({ of }) => [...exampleItems(of)]))
+        : NO_ITEMS;
     case 'nearest':
     case 'keywords':
     case 'listed':
-      return new Set();
+      return NO_ITEMS;
   }
 }
 

@@ -428,7 +428,7 @@ export function depthOf(source: Source, { k, offset, groups, diversity, cursor }
 }
 
 /** The items that are most likely found, and are left out: what hits are to be like. Fused lists lack them already. */
-export function leftOutOf(source: Source): Set<string> {
+export function leftOutOf(source: Source): ReadonlySet<string> {
   return source.type === 'fused' ? new Set() : exampleItems(source);
 }
 

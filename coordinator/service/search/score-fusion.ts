@@ -54,12 +54,14 @@ export class ScoreFusion {
   private readonly lists: readonly WeighedList[];
   /** Whether hits that no other list has come in the order of answers as they are. */
   private readonly isInOrder: readonly boolean[];
+  /** The numbers of items, by what is in a list that another one may have. */
+  private readonly numbers = new Map<string, number>();
   /** By list and index: the number of the item. */
-  private items: readonly (readonly number[])[] = [];
+  private readonly items: number[][];
   /** By list and number: the index of the item; −1: not in it. */
-  private places: readonly (readonly number[])[] = [];
+  private places: readonly number[][] = [];
   /** By number: in how many lists it is; 0: it was taken. */
-  private counts: number[] = [];
+  private readonly counts: number[] = [];
 
   constructor(
     lists: readonly WeighedList[],
@@ -67,6 +69,7 @@ export class ScoreFusion {
   ) {
     this.lists = lists.map((list) => (list.weight > 0 ? list : { ...list, hits: [] }));
     this.isInOrder = lists.map(({ weight }) => fusing.kind === 'rrf' && weight >= WEIGHT_MIN);
+    this.items = lists.map(() => []);
   }
 
   /** One list alone keeps its ranks at any depth, but not its least score. */
@@ -76,40 +79,22 @@ export class ScoreFusion {
 
   /** Finds the items that are in several lists. */
   *meet(): Generator<undefined, void> {
-    const numbers = new Map<string, number>();
-    const [first, last] = [this.lists.findIndex(isFilled), this.lists.findLastIndex(isFilled)];
-    const counts: number[] = [];
-    const all: number[][] = [];
-    for (const [list, { hits }] of this.lists.entries()) {
-      const items: number[] = [];
-      for (let i = 0; i < hits.length; i++) {
-        const { externalId } = hits[i];
-        // Nothing comes before the first list, and nothing asks for what is in the last one alone.
-        const known = list === first ? undefined : numbers.get(externalId);
-        if (known === undefined) {
-          const number = counts.push(1) - 1;
-          items.push(number);
-          if (list !== last) numbers.set(externalId, number);
-        } else {
-          items.push(known);
-          counts[known] += 1;
-        }
-        if (isStep(i)) yield;
+    const { lists } = this;
+    for (let list = 0; list < lists.length; list++) {
+      const { length } = lists[list].hits;
+      for (let from = 0; from < length; from += HITS_PER_STEP) {
+        if (from > 0) yield;
+        this.number(list, from, Math.min(length, from + HITS_PER_STEP));
       }
-      all.push(items);
     }
-    this.items = all;
-    this.counts = counts;
-    const places: number[][] = [];
-    for (const items of all) {
-      const own = new Array<number>(counts.length).fill(-1);
-      for (let i = 0; i < items.length; i++) {
-        own[items[i]] = i;
-        if (isStep(i)) yield;
+    this.places = lists.map(() => new Array<number>(this.counts.length).fill(-1));
+    for (let list = 0; list < lists.length; list++) {
+      const { length } = lists[list].hits;
+      for (let from = 0; from < length; from += HITS_PER_STEP) {
+        if (from > 0) yield;
+        this.place(list, from, Math.min(length, from + HITS_PER_STEP));
       }
-      places.push(own);
     }
-    this.places = places;
   }
 
   /**
@@ -118,29 +103,18 @@ export class ScoreFusion {
    */
   *take(depth: number, count: number): Generator<undefined, TakenItem[]> {
     const by = this.at(depth);
-    const { counts } = this;
-    const runs: TakenItem[][] = [];
-    let run: TakenItem[] = [];
+    const runs: TakenItem[][] = [[]];
     const heads: (() => TakenItem | null)[] = [];
-    for (const [list, items] of this.items.entries()) {
+    for (let list = 0; list < by.ends.length; list++) {
+      const end = by.ends[list];
       const alone: number[] = [];
-      const isInOrder = this.isInOrder[list];
-      for (let i = 0; i < by.ends[list]; i++) {
-        const item = items[i];
-        if (counts[item] > 0) {
-          const others = counts[item] === 1 ? 0 : this.othersWith(item, list, by);
-          if (others === 0 && isInOrder) alone.push(i);
-          else if (others !== LOOKED_AT) run.push(this.taken(list, i, by));
-          if (run.length === HITS_PER_STEP) {
-            runs.push(run.sort(compareHits));
-            run = [];
-          }
-        }
-        if (isStep(i)) yield;
+      for (let from = 0; from < end; from += HITS_PER_STEP) {
+        if (from > 0) yield;
+        this.look(list, from, Math.min(end, from + HITS_PER_STEP), by, { alone, runs });
       }
       if (alone.length > 0) heads.push(headsOf(alone, (i) => this.taken(list, i, by)));
     }
-    runs.push(run.sort(compareHits));
+    runs.at(-1)!.sort(compareHits);
     heads.push(headsOf(mergeHits(runs, 0, count), (taken) => taken));
     const next = heads.map((head) => head());
     const chosen: TakenItem[] = [];
@@ -152,7 +126,7 @@ export class ScoreFusion {
       }
       if (best < 0) break;
       const taken = next[best]!;
-      counts[taken.item] = 0;
+      this.counts[taken.item] = 0;
       chosen.push(taken);
       next[best] = heads[best]();
       if (isStep(chosen.length)) yield;
@@ -164,6 +138,59 @@ export class ScoreFusion {
     const { externalId, score, list, index } = taken;
     const hit: ScoredHit = { externalId, score, metadata: this.lists[list].hits[index].metadata };
     return explain ? { ...hit, explanation: this.placesOf(taken) } : hit;
+  }
+
+  /** Numbers the items of a part of a list. */
+  private number(list: number, from: number, to: number): void {
+    const { numbers, counts } = this;
+    const { hits } = this.lists[list];
+    const items = this.items[list];
+    // Nothing comes before the first list, and nothing asks for what is in the last one alone.
+    const isFirst = counts.length === 0 || (from > 0 && items.length === counts.length);
+    const isLast = this.lists.findLastIndex(isFilled) === list;
+    for (let i = from; i < to; i++) {
+      const { externalId } = hits[i];
+      const known = isFirst ? undefined : numbers.get(externalId);
+      if (known !== undefined) {
+        items.push(known);
+        counts[known] += 1;
+        continue;
+      }
+      const number = counts.push(1) - 1;
+      items.push(number);
+      if (!isLast) numbers.set(externalId, number);
+    }
+  }
+
+  private place(list: number, from: number, to: number): void {
+    const items = this.items[list];
+    const places = this.places[list];
+    for (let i = from; i < to; i++) places[items[i]] = i;
+  }
+
+  /** Finds what may be taken in a part of a list: `alone`, by index, and what has to be sorted, in runs. */
+  private look(
+    list: number,
+    from: number,
+    to: number,
+    by: Depth,
+    { alone, runs }: { alone: number[]; runs: TakenItem[][] },
+  ): void {
+    const { counts } = this;
+    const items = this.items[list];
+    const isInOrder = this.isInOrder[list];
+    let run = runs[runs.length - 1];
+    for (let i = from; i < to; i++) {
+      const item = items[i];
+      const count = counts[item];
+      if (count === 0) continue;
+      const others = count === 1 ? 0 : this.othersWith(item, list, by);
+      if (others === 0 && isInOrder) alone.push(i);
+      else if (others !== LOOKED_AT && run.push(this.taken(list, i, by)) === HITS_PER_STEP) {
+        run.sort(compareHits);
+        runs.push((run = []));
+      }
+    }
   }
 
   private placesOf({ item, by: { ends, parts, best } }: TakenItem): LegPlace[] {
