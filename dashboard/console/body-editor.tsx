@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { keyBefore, matchingFields, withKey } from './completion';
 import type { BodyField } from './openapi';
 
@@ -22,7 +22,8 @@ export function BodyEditor({
   const caret = useRef<number | null>(null);
   const found = key === null ? [] : matchingFields(fields, key.typed);
 
-  useEffect(() => {
+  // Before the next key: later, it would come at the end of the text.
+  useLayoutEffect(() => {
     if (caret.current !== null) area.current?.setSelectionRange(caret.current, caret.current);
     caret.current = null;
   }, [body]);

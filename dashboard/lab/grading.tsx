@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { isAbort } from '../api/client';
 import { valueText, plural } from '../parts/format';
 import { Busy, Failure } from '../parts/notice';
@@ -44,7 +44,7 @@ export function Grading(props: GradingProps) {
     if (next !== null) onNext(next);
   };
   const mustFocus = useRef(takesFocus);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (pool.hits === null || !mustFocus.current) return;
     mustFocus.current = false;
     document.querySelector<HTMLInputElement>('fieldset.grades input:checked')?.focus();
@@ -145,7 +145,7 @@ interface Pool {
 /** Asks when the query changes or `round`; not with each letter of a variant that is typed. */
 function usePool(collection: string, query: string, variants: Variant[], k: number, round: number): Pool {
   const [pool, setPool] = useState<Pool>({ hits: null, failure: null, asked: variants });
-  useEffect(() => {
+  useLayoutEffect(() => {
     const stop = new AbortController();
     setPool({ hits: null, failure: null, asked: variants });
     askPool(collection, query, variants, k, stop.signal).then(
