@@ -1,10 +1,11 @@
 import { compareHits, type Hit, type HitPlace } from '../../../shared/contract/shard/shard-read';
+import { finiteScore } from '../../../shared/contract/vector/metric';
 import type { Fusing, LegName } from '../search-request';
 import type { LegPlace, ScoredHit } from '../service';
 import type { PartStart } from './chained-page';
 import { BY_RANKS, fusionDepth } from './fusion';
 import { KeyDigests } from './key-digests';
-import { countFromJson, notOne, placeFromJson, placeToJson } from './search-chain';
+import { countFromJson, digestsFromJson, notOne, placeFromJson, placeToJson } from './search-chain';
 
 /** Hits that are read beyond a block's number: an approximate search may find others at another depth. */
 const SLACK = 16;
@@ -171,7 +172,7 @@ function fused(
     for (const [i, { externalId, score, metadata }] of hits.entries()) {
       if (earlier.has(externalId)) continue;
       const rank = block.legs[leg].passed + i + 1;
-      const part = fusing.kind === 'linear' ? weight * bounded(score) : weight / (fusing.constant + rank);
+      const part = fusing.kind === 'linear' ? weight * finiteScore(score) : weight / (fusing.constant + rank);
       let item = found.get(externalId);
       if (item === undefined) {
         const places = legs.map(({ name }): LegPlace => ({ name, rank: null, score: null, part: 0 }));
@@ -184,16 +185,12 @@ function fused(
   const hits = [...found]
     .map(([externalId, { score, metadata, places }]) => ({
       externalId,
-      score: bounded(score / best),
+      score: finiteScore(score / best),
       metadata,
       ...(explain && { explanation: places }),
     }))
     .sort(compareHits);
   return enough(hits);
-}
-
-function bounded(score: number): number {
-  return Number.isNaN(score) ? 0 : Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, score));
 }
 
 /** `left`: those of its items that are still to be given. The fewer are noted. */
@@ -225,15 +222,14 @@ function blockToJson({ depth, legs, areLeft, digests }: Block): readonly unknown
 /** Errors: invalid_parameter when it is none. */
 function blockFromJson(state: readonly unknown[], legCount: number): Block {
   const [depth, parts, areLeft, text] = state;
-  const digests = typeof text === 'string' ? KeyDigests.fromText(text) : null;
-  if (state.length !== 4 || digests === null || typeof areLeft !== 'boolean') throw notOne();
+  if (state.length !== 4 || typeof areLeft !== 'boolean') throw notOne();
   if (!Array.isArray(parts) || parts.length !== legCount) throw notOne();
   const legs = (parts as unknown[]).map((part): BlockLeg => {
     const [start, passed, end, isOver, ...rest] = Array.isArray(part) ? (part as unknown[]) : [];
     if (typeof isOver !== 'boolean' || rest.length > 0) throw notOne();
     return { start: placeFromJson(start), passed: countFromJson(passed), end: placeFromJson(end), isOver };
   });
-  return { depth: depthFromJson(depth), legs, isFixed: true, digests, areLeft };
+  return { depth: depthFromJson(depth), legs, isFixed: true, digests: digestsFromJson(text), areLeft };
 }
 
 function depthFromJson(json: unknown): number {

@@ -8,10 +8,10 @@ import type { ChainedPage, ListedPart, PartStart } from './chained-page';
 import { groupName, type OpenGroup } from './found-groups';
 import { groupKeysOf, mustBeShort } from './group-key';
 import { filled, type GroupedSearch, ungrouped } from './grouped-lists';
-import { KeyDigests } from './key-digests';
+import type { KeyDigests } from './key-digests';
 import { hitsLookedAt } from './looked-at';
 import type { RankedSearch } from './ranked-lists';
-import { countFromJson, notOne, placeFromJson, placeToJson } from './search-chain';
+import { countFromJson, digestsFromJson, notOne, placeFromJson, placeToJson } from './search-chain';
 
 /** Hits that are asked for at once. */
 const HITS = { first: 2, least: 16, most: 10_000 };
@@ -113,7 +113,6 @@ export async function chainedGroups(
 
 function groupsStart(state: readonly unknown[]): { start: PartStart; given: KeyDigests } {
   const [after = [], passed = 0, digests = ''] = state;
-  const given = typeof digests === 'string' ? KeyDigests.fromText(digests) : null;
-  if (given === null || (state.length !== 0 && state.length !== 3)) throw notOne();
-  return { start: { after: placeFromJson(after), passed: countFromJson(passed) }, given };
+  if (state.length !== 0 && state.length !== 3) throw notOne();
+  return { start: { after: placeFromJson(after), passed: countFromJson(passed) }, given: digestsFromJson(digests) };
 }

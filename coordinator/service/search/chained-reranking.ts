@@ -4,17 +4,11 @@ import type { ChainedPage, ListedPart, PartStart } from './chained-page';
 import { groupName } from './found-groups';
 import { KeyDigests } from './key-digests';
 import type { RankedSearch } from './ranked-lists';
-import { type Candidate, firstSearchOf, groupsOf, type RerankedLists, type RerankedSearch } from './reranked-lists';
-import { notOne, placeFromJson, placeToJson } from './search-chain';
+import { firstSearchOf, groupsOf, type RerankedLists, type RerankedSearch } from './reranked-lists';
+import { digestsFromJson, notOne, placeFromJson, placeToJson } from './search-chain';
 
 /** Where the first list ends; null: it has fewer hits than are reranked. */
 type ListEnd = HitPlace | null;
-
-/** The place of a hit that was reranked, or that keeps its score of the first list behind those. */
-interface RerankedPlace {
-  isBehind: boolean;
-  place: HitPlace;
-}
 
 /**
  * A page of a list of which a model reads the first hits. These are fixed by where the first list ended when the first
@@ -48,9 +42,7 @@ export async function chainedReranking(
       next: groups.length > k ? stateWith(shown.map(nameOf)) : null,
     };
   }
-  // A cursor of an earlier version has the place of the last hit.
-  const isBehind = (one: Candidate): boolean => start.after === null || compareReranked(placeOf(one), start.after) > 0;
-  const left = ordered.filter((one) => isBehind(one) && !start.given.has(one.hit.externalId));
+  const left = ordered.filter(({ hit }) => !start.given.has(hit.externalId));
   const shown = left.slice(0, k).map(({ hit }): ScoredHit => hit);
   return {
     ranked: { hits: shown, totalCount, rerank },
@@ -58,37 +50,14 @@ export async function chainedReranking(
   };
 }
 
-/** What a page begins with: where the first list ends, and which groups or up to where hits were given. */
-function rerankingStart(state: readonly unknown[]): {
-  isBegun: boolean;
-  end: ListEnd;
-  after: RerankedPlace | null;
-  given: KeyDigests;
-} {
-  const none = KeyDigests.fromText('')!;
-  if (state.length === 0) return { isBegun: false, end: null, after: null, given: none };
-  const [end, position] = state;
-  const begun = { isBegun: true, end: placeFromJson(end) };
+/** What a page begins with: where the first list ends, and which groups or hits were given. */
+function rerankingStart(state: readonly unknown[]): { isBegun: boolean; end: ListEnd; given: KeyDigests } {
+  if (state.length === 0) return { isBegun: false, end: null, given: KeyDigests.NONE };
+  const [end, digests] = state;
   if (state.length !== 2) throw notOne();
-  if (typeof position === 'string') {
-    const given = KeyDigests.fromText(position);
-    if (given === null) throw notOne();
-    return { ...begun, after: null, given };
-  }
-  const [isBehind, at] = Array.isArray(position) ? (position as unknown[]) : [];
-  const place = placeFromJson(at);
-  if (typeof isBehind !== 'boolean' || place === null) throw notOne();
-  return { ...begun, after: { isBehind, place }, given: none };
+  return { isBegun: true, end: placeFromJson(end), given: digestsFromJson(digests) };
 }
 
 function nameOf({ key, hits: [hit] }: FoundGroup): string {
   return groupName(key, hit);
-}
-
-function placeOf({ hit }: Candidate): RerankedPlace {
-  return { isBehind: hit.first === undefined, place: { score: hit.score, externalId: hit.externalId } };
-}
-
-function compareReranked(a: RerankedPlace, b: RerankedPlace): number {
-  return Number(a.isBehind) - Number(b.isBehind) || compareHits(a.place, b.place);
 }

@@ -1,4 +1,5 @@
 import { compareHits, type Hit } from '../../../shared/contract/shard/shard-read';
+import { finiteScore } from '../../../shared/contract/vector/metric';
 import type { Fusing, LegName } from '../search-request';
 import type { LegPlace, ScoredHit } from '../service';
 import { mergeHits } from './merge';
@@ -234,7 +235,7 @@ export class ScoreFusion {
       if (at >= 0 && at < by.ends[other]) sum += by.parts[other](at);
     }
     const { externalId } = this.lists[list].hits[index];
-    return { externalId, score: finite(sum / by.best), item, list, index, by };
+    return { externalId, score: finiteScore(sum / by.best), item, list, index, by };
   }
 }
 
@@ -248,13 +249,13 @@ function headsOf<Item>(items: readonly Item[], takenOf: (item: Item) => TakenIte
 function partOf(fusing: Fusing, { hits, weight }: WeighedList, depth: number): PartOf {
   const { kind } = fusing;
   if (kind === 'rrf') return (i) => weight / (fusing.constant + i + 1);
-  if (kind === 'linear') return (i) => weight * finite(hits[i].score);
+  if (kind === 'linear') return (i) => weight * finiteScore(hits[i].score);
   const end = Math.min(depth, hits.length);
   if (end === 0) return () => 0;
   // By halves, because the difference of two finite numbers may be infinite.
-  const least = finite(hits[end - 1].score) / 2;
-  const width = finite(hits[0].score) / 2 - least;
-  const relative = (i: number): number => (width === 0 ? 1 : (finite(hits[i].score) / 2 - least) / width);
+  const least = finiteScore(hits[end - 1].score) / 2;
+  const width = finiteScore(hits[0].score) / 2 - least;
+  const relative = (i: number): number => (width === 0 ? 1 : (finiteScore(hits[i].score) / 2 - least) / width);
   if (kind === 'relative') return (i) => weight * relative(i);
   let sum = 0;
   for (let i = 0; i < end; i++) sum += relative(i);
@@ -277,11 +278,6 @@ function bestPart(fusing: Fusing, { hits, weight }: WeighedList, depth: number):
     case 'linear':
       throw new Error('scores that are added as they are have no greatest sum');
   }
-}
-
-/** Dot products of huge vectors are infinite, and the sum of two such may be no number. */
-function finite(score: number): number {
-  return Number.isNaN(score) ? 0 : Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, score));
 }
 
 function isFilled({ hits }: WeighedList): boolean {

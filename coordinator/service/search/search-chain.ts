@@ -5,6 +5,7 @@ import { float32FromBytes } from '../../../shared/contract/vector/float32-bytes'
 import type { CollectionRecord } from '../collections/collection-record';
 import { cursorOf, elementsOf } from '../opaque-cursor';
 import type { SearchRequest } from '../search-request';
+import { KeyDigests } from './key-digests';
 
 /** Increased when the elements change their meaning; cursors of another version are refused. */
 const VERSION = 3;
@@ -126,6 +127,13 @@ export function placeFromJson(json: unknown): HitPlace | null {
 export function countFromJson(json: unknown): number {
   if (!Number.isSafeInteger(json) || (json as number) < 0) throw notOne();
   return json as number;
+}
+
+/** Errors: invalid_parameter when they are no digests. */
+export function digestsFromJson(json: unknown): KeyDigests {
+  const digests = typeof json === 'string' ? KeyDigests.fromText(json) : null;
+  if (digests === null) throw notOne();
+  return digests;
 }
 
 function vectorFrom(text: string, dim: number): Float32Array {

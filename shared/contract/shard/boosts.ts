@@ -1,5 +1,6 @@
 import type { Filter } from '../filter/filter';
 import { filterFromJson } from '../filter/filter-text';
+import { finiteScore } from '../vector/metric';
 
 /**
  * What changes the scores of a list besides what is looked for. Each boost makes a number of an item, the numbers are
@@ -139,8 +140,7 @@ export function together(mode: BoostMode, numbers: readonly number[]): number {
 
 /** What `number`, of all boosts together, makes of a score. */
 export function boostedScore(mode: BoostMode, score: number, number: number): number {
-  const boosted = mode === 'add' ? score + number : score >= 0 ? score * number : score / number;
-  return Number.isNaN(boosted) ? 0 : Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, boosted));
+  return finiteScore(mode === 'add' ? score + number : score >= 0 ? score * number : score / number);
 }
 
 /** The filters among them. */

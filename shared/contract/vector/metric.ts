@@ -26,3 +26,8 @@ export function scoreOf(metric: Metric, a: ArrayLike<number>, b: ArrayLike<numbe
     ? 0
     : Math.max(-1, Math.min(1, dot / (Math.sqrt(squareA) * Math.sqrt(squareB))));
 }
+
+/** Dot products of huge vectors are infinite, and the sum of two such may be no number. */
+export function finiteScore(score: number): number {
+  return Number.isNaN(score) ? 0 : Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, score));
+}
