@@ -164,6 +164,7 @@ export class ApiProcess {
       readiness: () => this.readiness,
       metrics: () => this.metrics.read(),
       onError: (error) => this.log.error({ error }, 'the operations port failed'),
+      duplicateHandle: loadBodyScanner().duplicateHandle,
     });
     this.opsPort = await openOpsPort(ops, {
       port: this.config.opsPort,
@@ -300,6 +301,7 @@ export class ApiProcess {
     if (certificates !== null) shutdown.defer(() => certificates.close());
     let port: number;
     let close: () => Promise<void>;
+    const { duplicateHandle } = loadBodyScanner();
     if (config.httpThreads > 1) {
       const { catalog, embedder, stampMemory, quotas } = service;
       const threads = await this.startThreads(
@@ -319,7 +321,7 @@ export class ApiProcess {
         certificates,
         audit,
         tokens,
-        { ...connections, duplicateHandle: loadBodyScanner().duplicateHandle },
+        { ...connections, duplicateHandle },
       );
       port = await threads.listen(config.port, config.host);
       close = () => threads.close(graceMs);
@@ -358,8 +360,8 @@ export class ApiProcess {
       });
       const onError = (error: Error): void => log.error({ error }, 'the API port could not take a connection');
       port = await (tls === null
-        ? listen(server, config.port, config.host, onError)
-        : tls.listen(config.port, config.host, onError));
+        ? listen(server, config.port, config.host, onError, duplicateHandle)
+        : tls.listen(config.port, config.host, onError, duplicateHandle));
       close = () => (tls === null ? closeHttpServer(server, graceMs) : tls.close(graceMs));
     }
     shutdown.defer(() => {

@@ -30,6 +30,7 @@ import {
 import { warnOfUnknownSettings } from '../shared/base/process/unknown-settings-warning';
 import { isDamage, QuiverError } from '../shared/base/errors/quiver-error';
 import { bootTimeMs } from './engine/kv/boot-time';
+import { duplicateHandle } from './engine/kv/duplicate-handle';
 import { RocksKeyValueStore } from './engine/kv/rocks-key-value-store';
 import { StoreBudget } from './engine/kv/store-budget';
 import { shardNoteName, StoreNotes } from './engine/kv/store-notes';
@@ -144,6 +145,7 @@ async function build(
     readiness: () => readiness,
     metrics: () => metrics.read(),
     onError: (error) => log.error({ error }, 'the operations port failed'),
+    duplicateHandle,
   });
   warnOfUnknownSettings(process.env, log);
   const opsPort = await openOpsPort(ops, {
@@ -407,6 +409,7 @@ async function build(
       version: { ...OWN_VERSION, features: [...OWN_VERSION.features, READ_THREADS] },
     }),
     addressOf: (port) => memberAddress(config, port),
+    duplicateHandle,
   });
   let readThreads: ReadThreads | null = null;
   const listenAt = withPort(config.host, config.rpcPort);

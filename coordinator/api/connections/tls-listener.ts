@@ -1,4 +1,5 @@
 import { createServer, type Server as TcpServer, type Socket } from 'node:net';
+import type { DuplicateHandle } from '../../../shared/base/process/wide-accept';
 import type { ApiCertificates } from './api-certificates';
 import { REFUSED_MAX } from './connection-admission';
 import { type ApiServer, closeUnlistened, listen, startUnlistened } from '../http/http-server';
@@ -36,9 +37,14 @@ export class TlsListener {
   }
 
   /** As `listen` of the HTTP server. */
-  async listen(port: number, host: string, onError: (error: Error) => void): Promise<number> {
+  async listen(
+    port: number,
+    host: string,
+    onError: (error: Error) => void,
+    duplicateHandle: DuplicateHandle | null = null,
+  ): Promise<number> {
     startUnlistened(this.parts.server());
-    return listen(this.tcp, port, host, onError);
+    return listen(this.tcp, port, host, onError, duplicateHandle);
   }
 
   /** As closeHttpServer. */

@@ -7,6 +7,7 @@ import { NetworkList } from '../../../shared/base/config/network-list';
 import { silentLogger, type Logger } from '../../../shared/base/logs/logger';
 import { withPort } from '../../../shared/base/process/listen-host';
 import { ListenerGuard } from '../../../shared/base/process/listener-guard';
+import { acceptWide, type DuplicateHandle } from '../../../shared/base/process/wide-accept';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { Tracer } from '../../../shared/base/trace/span';
 import type { KeysService, KeyUsage } from '../../service/keys/keys-service';
@@ -491,14 +492,15 @@ function endWithError(socket: Duplex, code: number, message: string, hasRealStat
 
 /**
  * Opens the public port and answers its number. `onError` gets errors of later connections that could not be accepted
- * (without a listener, such an event would end the process). Errors: invalid_parameter when the port or address can't
- * be used.
+ * (without a listener, such an event would end the process). With `duplicateHandle`, many connections can be taken at
+ * a time. Errors: invalid_parameter when the port or address can't be used.
  */
 export function listen(
   server: TcpServer,
   port: number,
   host: string,
   onError: (error: Error) => void = () => undefined,
+  duplicateHandle: DuplicateHandle | null = null,
 ): Promise<number> {
   return new Promise((resolve, reject) => {
     const refused = (cause: Error): void => reject(portRefused(`port ${withPort(host, port)}`, 'PORT', cause));
@@ -506,6 +508,7 @@ export function listen(
     server.listen(port, host, () => {
       server.off('error', refused);
       server.on('error', onError);
+      if (duplicateHandle !== null) acceptWide(server, duplicateHandle);
       resolve((server.address() as AddressInfo).port);
     });
   });

@@ -1,6 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Logger } from '../../../shared/base/logs/logger';
 import { ListenerGuard } from '../../../shared/base/process/listener-guard';
+import type { DuplicateHandle } from '../../../shared/base/process/wide-accept';
 import { ServingThreads } from '../../../shared/base/threads/serving-threads';
 import type { ThreadHandlers, ThreadPeer } from '../../../shared/base/threads/thread-peer';
 import { sharedMs } from '../../../shared/base/time/shared-clock';
@@ -36,7 +37,7 @@ export interface HttpThreadsParts {
   onStarted: (peer: ThreadPeer) => () => void;
   isShort: () => boolean;
   /** Of the native addon. */
-  duplicateHandle: (handle: number) => number;
+  duplicateHandle: DuplicateHandle;
   logger: Logger;
   /** How often the threads are looked at; default: once a second. */
   lookMs?: number;
@@ -136,9 +137,9 @@ export class HttpThreads {
 
   /** Opens the port and answers its number. Errors: invalid_parameter when the port or address can't be used. */
   listen(port: number, host: string): Promise<number> {
-    return listen(this.server, port, host, (error) =>
-      this.parts.logger.error({ error }, 'the API port could not take a connection'),
-    );
+    const { logger, duplicateHandle } = this.parts;
+    const onError = (error: Error): void => logger.error({ error }, 'the API port could not take a connection');
+    return listen(this.server, port, host, onError, duplicateHandle);
   }
 
   /** Resolves when every thread has reported what it counted before this call; one that is late is not waited for. */

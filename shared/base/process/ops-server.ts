@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { portRefused } from '../errors/port-refused';
 import { withPort } from './listen-host';
 import { ListenerGuard } from './listener-guard';
+import { acceptWide, type DuplicateHandle } from './wide-accept';
 
 /** Probes and scrapes are small and local, so a slower request is not a real one. */
 const REQUEST_TIMEOUT_MS = 5000;
@@ -31,22 +32,25 @@ export class OpsServer {
   private readonly metrics: () => Promise<{ contentType: string; text: string | Buffer }>;
   private readonly onError: (error: unknown) => void;
   private readonly answerTimeoutMs: number;
+  private readonly duplicateHandle: DuplicateHandle | null;
   private readonly server: Server;
 
   /**
    * `onError` gets the error of a failed `/metrics`, which is answered with 500, and of connections that could not be
-   * accepted.
+   * accepted. With `duplicateHandle`, many connections can be taken at a time.
    */
   constructor(options: {
     readiness: () => Readiness;
     metrics: () => Promise<{ contentType: string; text: string | Buffer }>;
     onError: (error: unknown) => void;
     answerTimeoutMs?: number;
+    duplicateHandle?: DuplicateHandle;
   }) {
     this.readiness = options.readiness;
     this.metrics = options.metrics;
     this.onError = options.onError;
     this.answerTimeoutMs = options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS;
+    this.duplicateHandle = options.duplicateHandle ?? null;
     const guard = new ListenerGuard((error) => this.onError(error));
     this.server = createServer(
       { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS },
@@ -67,6 +71,7 @@ export class OpsServer {
       this.server.listen(port, host, () => {
         this.server.off('error', refused);
         this.server.on('error', this.onError);
+        if (this.duplicateHandle !== null) acceptWide(this.server, this.duplicateHandle);
         resolve((this.server.address() as AddressInfo).port);
       });
     });

@@ -1,3 +1,4 @@
+import type { DuplicateHandle } from '../process/wide-accept';
 import { closeSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
@@ -54,7 +55,7 @@ export interface ServingThreadsParts<Own> {
   /** Called for each that has ended, before it is replaced. */
   onEnded?: (thread: ServingThread<Own>, place: number) => void;
   /** Of a native addon. */
-  duplicateHandle: (handle: number) => number;
+  duplicateHandle: DuplicateHandle;
   logger: Logger;
   /** Default: {@link LOOK_MS}. */
   lookMs?: number;

@@ -1,4 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net';
+import { acceptWide, type DuplicateHandle } from '../../base/process/wide-accept';
 import { NODES_GREETING, PROOF_GREETING, READS_GREETING } from '../frames/reads-greeting';
 
 /**
@@ -30,6 +31,8 @@ export class GreetedServer {
       arrived: (socket: Socket) => void;
       greeted: GreetedTakers;
       plain: (socket: Socket) => void;
+      /** Many connections can be taken at a time with it. */
+      duplicateHandle: DuplicateHandle | null;
     },
   ) {
     this.greetings = GREETINGS.filter(({ form }) => parts.greeted[form] !== undefined);
@@ -46,6 +49,7 @@ export class GreetedServer {
         this.server.off('error', fail);
         // A connection that could not be accepted: the client tries again.
         this.server.on('error', () => undefined);
+        if (this.parts.duplicateHandle !== null) acceptWide(this.server, this.parts.duplicateHandle);
         done((this.server.address() as { port: number }).port);
       });
     });

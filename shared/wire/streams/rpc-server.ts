@@ -1,5 +1,6 @@
 import { Server, type ServiceDefinition, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Socket } from 'node:net';
+import type { DuplicateHandle } from '../../base/process/wide-accept';
 import { portRefused } from '../../base/errors/port-refused';
 import { silentLogger } from '../../base/logs/logger';
 import { MemberProof } from '../../base/secret/member-proof';
@@ -37,6 +38,7 @@ export class RpcServer {
   private readonly framed: FramesAcceptor<unknown, unknown>[] = [];
   private readonly services: RpcService[];
   private readonly tls: ClusterTls | null;
+  private readonly duplicateHandle: DuplicateHandle | null;
   private readonly addressOf: ((port: number) => string) | null;
   /** The address it listens on; '' before it does. */
   private listensAt = '';
@@ -48,13 +50,15 @@ export class RpcServer {
 
   /**
    * `addressOf`: the host:port by which other members know this one, given its port. Default: the address it listens
-   * on. `unproven`: bounds of connections; see UnprovenConnections.
+   * on. `unproven`: bounds of connections; see UnprovenConnections. With
+   * `duplicateHandle`, many connections can be taken at a time.
    */
   constructor(
     parts: ClusterCredentials & {
       services: RpcService[];
       addressOf?: (port: number) => string;
       unproven?: UnprovenBounds;
+      duplicateHandle?: DuplicateHandle;
     },
   ) {
     this.unproven = new UnprovenConnections(parts.unproven);
@@ -71,6 +75,7 @@ export class RpcServer {
     this.addressOf = parts.addressOf ?? null;
     this.services = parts.services;
     this.tls = parts.tls;
+    this.duplicateHandle = parts.duplicateHandle ?? null;
     for (const { definition, handlers } of parts.services) this.server.addService(definition, handlers);
   }
 
@@ -102,6 +107,7 @@ export class RpcServer {
       arrived: (socket) => this.unproven.add(socket),
       greeted,
       plain: this.strange(injector),
+      duplicateHandle: this.duplicateHandle,
     });
     const port = await this.greeted.listen(address).catch((cause: Error) => {
       throw portRefused(`port ${address}`, 'RPC_PORT', cause);
