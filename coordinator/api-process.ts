@@ -115,6 +115,8 @@ export class ApiProcess {
   private readonly output: LineOutput;
   /** Whom to tell what becomes of backups. */
   readonly backupMetrics: BackupMetrics;
+  /** For ports that take many connections at a time. */
+  readonly duplicateHandle = loadBodyScanner().duplicateHandle;
   private readiness: Readiness = { ready: false, reason: 'recovering' };
   private opsPort = 0;
   private service: RunningService | null = null;
@@ -164,7 +166,7 @@ export class ApiProcess {
       readiness: () => this.readiness,
       metrics: () => this.metrics.read(),
       onError: (error) => this.log.error({ error }, 'the operations port failed'),
-      duplicateHandle: loadBodyScanner().duplicateHandle,
+      duplicateHandle: this.duplicateHandle,
     });
     this.opsPort = await openOpsPort(ops, {
       port: this.config.opsPort,
@@ -301,7 +303,7 @@ export class ApiProcess {
     if (certificates !== null) shutdown.defer(() => certificates.close());
     let port: number;
     let close: () => Promise<void>;
-    const { duplicateHandle } = loadBodyScanner();
+    const { duplicateHandle } = this;
     if (config.httpThreads > 1) {
       const { catalog, embedder, stampMemory, quotas } = service;
       const threads = await this.startThreads(

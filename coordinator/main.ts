@@ -37,7 +37,6 @@ import { runUntilSignal } from '../shared/base/process/life-cycle';
 import { listenHost, withPort } from '../shared/base/process/listen-host';
 import { readMachineLimits } from '../shared/base/process/machine-limits';
 import { OWN_VERSION, versionToFields } from '../shared/base/process/member-version';
-import { loadBodyScanner } from './api/native/body-scanner';
 import { programVersion } from '../shared/base/process/program-version';
 import { RpcChannels } from '../shared/wire/streams/rpc-channels';
 import { RpcServer } from '../shared/wire/streams/rpc-server';
@@ -231,7 +230,7 @@ async function build(
     ...credentials,
     services: [peersService({ limiter: rateLimiter, log })],
     addressOf: (port) => memberAddress(member, port),
-    duplicateHandle: loadBodyScanner().duplicateHandle,
+    duplicateHandle: api.duplicateHandle,
   });
   const rpcPort = await server.listen(withPort(config.host, member.rpcPort));
   shutdown.defer(() => server.close(DRAIN_MS));
