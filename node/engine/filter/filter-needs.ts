@@ -6,8 +6,11 @@ export interface FilterNeeds {
   texts: boolean;
   /** More of a path than its values: sizes or elements of arrays, or points. */
   paths: boolean;
-  /** Elements of arrays, or words of some fields: metadata have to be read. */
-  elements: boolean;
+  /**
+   * To be found in steps: elements of arrays or words of some fields, for which metadata have to be read, or words by
+   * their beginning, which may be very many.
+   */
+  steps: boolean;
   /** Ids, times or words of items. */
   items: boolean;
   /** Words, and so the text of an item. */
@@ -18,7 +21,7 @@ export interface FilterNeeds {
 
 /** Most filters need nothing. */
 export function filterNeeds(filter: Filter): FilterNeeds {
-  const needs = { texts: false, paths: false, elements: false, items: false, words: false, phrases: [] };
+  const needs = { texts: false, paths: false, steps: false, items: false, words: false, phrases: [] };
   note(filter, needs);
   return needs;
 }
@@ -44,11 +47,11 @@ function note(filter: Filter, needs: FilterNeeds): void {
     if (type === 'text') needs.texts = true;
     else if (type === 'size' || type === 'element' || type === 'geo') {
       needs.paths = true;
-      needs.elements ||= type === 'element';
+      needs.steps ||= type === 'element';
     } else if (isOfItem(filter)) {
       needs.items = true;
       needs.words ||= filter.type === 'words';
-      needs.elements ||= filter.type === 'words' && filter.paths !== undefined;
+      needs.steps ||= filter.type === 'words' && (filter.paths !== undefined || filter.stands !== undefined);
       if (filter.type === 'words' && filter.match === 'phrase' && filter.paths === undefined)
         needs.phrases.push(filter);
     }

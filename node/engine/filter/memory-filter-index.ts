@@ -168,9 +168,9 @@ export class MemoryFilterIndex implements FilterIndex {
     const readsMany = this.unlisted.size > READ_AT_ONCE_MAX;
     const making = needs.texts || needs.paths ? this.makeFor(filter, needs) : null;
     if (making !== null)
-      return making.then(() => this.prepareLong(filter, isLong || needs.elements || this.readsManyTexts(filter)));
-    if (!isLong && !readsMany && !needs.elements) return null;
-    return this.prepareLong(filter, isLong || needs.elements);
+      return making.then(() => this.prepareLong(filter, isLong || needs.steps || this.readsManyTexts(filter)));
+    if (!isLong && !readsMany && !needs.steps) return null;
+    return this.prepareLong(filter, isLong || needs.steps);
   }
 
   /** Makes what the filter profits from besides lists of values; null: it is there. */

@@ -51,6 +51,8 @@ const DEAD_SHARE_MAX = 0.2;
 /** Work per put or remove during a renumbering: some microseconds, and it ends before the next one is due. */
 const POSTINGS_PER_STEP = 512;
 const DOCUMENTS_PER_STEP = 16;
+/** Terms that a word stands for, which are looked at in one step: a millisecond or two. */
+const VARIANTS_PER_STEP = 1 << 13;
 
 interface KeywordIndexOptions {
   analyser?: Analyser;
@@ -259,20 +261,26 @@ export class Bm25KeywordIndex implements KeywordIndex {
   private *slotsWithVariants(sought: SoughtVariants | null): Generator<undefined, ChunkedSlotSet> {
     if (sought === null) return new ChunkedSlotSet();
     const { others, term, variants, fits } = sought;
-    const found = yield* this.variantTerms({ term, ...variants });
-    const slots = yield* slotsWithTerms(this.terms, [...new Set([term, ...found])].filter(fits), 'any');
+    const wanted = new Set<string>();
+    let looked = 0;
+    for (const found of [[term], ...(yield* this.variantTerms({ term, ...variants }))])
+      for (const text of found) {
+        if (fits(text)) wanted.add(text);
+        if (++looked % VARIANTS_PER_STEP === 0) yield;
+      }
+    const slots = yield* slotsWithTerms(this.terms, [...wanted], 'any');
     return others.length === 0 ? slots : slots.and(yield* slotsWithTerms(this.terms, others, 'all'));
   }
 
-  /** All terms that begin so, or are near. */
-  private *variantTerms({ term, prefixes, edits }: Variants & { term: string }): Generator<undefined, string[]> {
+  /** All terms that begin so, or are near, in lists. */
+  private *variantTerms({ term, prefixes, edits }: Variants & { term: string }): Generator<undefined, string[][]> {
     const found: string[][] = [];
     const page = { after: '', limit: Infinity };
     for (const prefix of prefixes ?? [])
       found.push((yield* this.sortedTerms.find({ term: prefix, by: 'prefix', ...page })).terms);
     if (prefixes === undefined && edits > 0)
       found.push((yield* this.sortedTerms.find({ term, by: edits as 1 | 2, ...page })).terms);
-    return found.flat();
+    return found;
   }
 
   search(terms: string[], statistics: KeywordStatistics, options: KeywordSearchOptions): SlotScores {

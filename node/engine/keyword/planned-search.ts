@@ -40,7 +40,7 @@ export function* searchPlan(
   const { documents, dictionary } = source;
   const { minimum } = asked.plan;
   const norm = lengthNorm(asked.statistics);
-  const units = searchedUnits(dictionary, yield* withMore(asked, dictionary), { unitSlots, meaningSlots });
+  const units = searchedUnits(source, yield* withMore(asked, dictionary), { unitSlots, meaningSlots });
   const nameFor = nameOf === null ? null : (document: number): string => nameOf(documents.slots[document]);
   const wish = { k, allowed, nameOf: nameFor };
   const found = yield* isSum(asked.plan, unitSlots)
@@ -108,14 +108,14 @@ function partsOf(units: readonly SearchedUnit[]): SearchedPart[] {
 
 /** In the same order in every shard, which is that of a search without a plan where each term is a unit. */
 function searchedUnits(
-  dictionary: FoundTerms,
+  { dictionary, revision }: TermSource,
   { terms, plan: { units }, statistics, listed, numbers }: WholeSearch,
   { unitSlots, meaningSlots }: Required<Pick<PlannedSearchOptions, 'unitSlots' | 'meaningSlots'>>,
 ): SearchedUnit[] {
   return units
     .map((unit, order) => ({
       order,
-      terms: termsNow(dictionary, terms, unit, numbers.get(unit)),
+      terms: untilChange({ dictionary, revision }, termsNow(dictionary, terms, unit, numbers.get(unit))),
       meanings: (unit.meanings ?? []).map(({ terms: own }, i) => ({
         terms: () =>
           numbersOf(
@@ -154,6 +154,24 @@ function numbersOf(dictionary: FoundTerms, texts: readonly string[]): number[] |
     numbers.push(term);
   }
   return numbers;
+}
+
+/** As `make` answers, which is asked again after a change of the index only: a unit may have very many terms. */
+function untilChange(
+  { dictionary, revision }: Pick<TermSource, 'dictionary' | 'revision'>,
+  make: () => UnitTerm[],
+): () => UnitTerm[] {
+  // What has other weights forgets terms without a change.
+  if (dictionary.text === undefined) return make;
+  let madeAt: number | null = null;
+  let made: UnitTerm[] = [];
+  return () => {
+    if (madeAt !== revision()) {
+      madeAt = revision();
+      made = make();
+    }
+    return made;
+  };
 }
 
 /** The terms of a unit at each call. */

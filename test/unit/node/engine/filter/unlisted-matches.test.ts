@@ -49,3 +49,30 @@ test('items outside the lists have the phrases that are found in them after they
   decide(90, false);
   expect(await found()).toEqual([3, later]);
 });
+
+test('what words that begin so stand for is found in steps before it is asked for', async () => {
+  const having = ChunkedSlotSet.fromArray([1]);
+  let turns = 0;
+  const steps = 50;
+  const index = new MemoryFilterIndex({
+    metadataOf: () => ({}),
+    factsOf: (slot) => ({ externalId: `i${slot}`, expiry: 0, updatedMs: 0, hasWords: () => having.has(slot) }),
+    *slotsWithWords() {
+      for (let i = 0; i < steps; i++) {
+        turns += 1;
+        yield;
+      }
+      return having.clone();
+    },
+  });
+  for (let slot = 0; slot < 3; slot++) index.put(slot, {});
+  for (const stands of ['prefix', 1] as const) {
+    turns = 0;
+    const filter: Filter = { type: 'words', query: 'it', match: 'all', stands };
+    await index.prepare(filter);
+    expect(turns).toBe(steps);
+    expect([...index.resolve(filter).toArray()]).toEqual([1]);
+    // Of that, and not of the lists again.
+    expect(turns).toBe(steps);
+  }
+});
