@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { addAggregateCommands } from './commands/aggregate-command';
+import { addAliasCommands } from './commands/alias-commands';
 import { addAnalyseCommand } from './commands/analyse-command';
 import { addBackupCommands } from './commands/backup-commands';
 import { addBenchCommand } from './commands/bench-command';
@@ -23,6 +24,7 @@ import { CommandError, EXIT_CODES } from './command-error';
 /** Every command of this room, in the order of the help. A new one is a line here and a file in commands/. */
 const COMMANDS: AddCommand[] = [
   addCollectionCommands,
+  addAliasCommands,
   addSearchCommand,
   addAggregateCommands,
   addAnalyseCommand,

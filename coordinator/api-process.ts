@@ -21,6 +21,8 @@ import type { Clock } from '../shared/base/time/clock';
 import { openTracer } from '../shared/base/trace/open-tracer';
 import type { TraceOrigin } from '../shared/base/trace/trace-origin';
 import type { TraceCounts, Tracer } from '../shared/base/trace/span';
+import type { SharedTenure } from './service/aliases/alias-tenure';
+import type { AliasAudience, StoredAliases } from './service/aliases/stored-aliases';
 import type { CollectionCatalog } from './service/collections/collection-catalog';
 import type { CollectionObstacle } from './service/collections/collection-obstacle';
 import type { CollectionQuota } from './service/collections/collection-quota';
@@ -194,6 +196,8 @@ export class ApiProcess {
     quota: CollectionQuota;
     /** As of createService. */
     collectionObstacle?: CollectionObstacle;
+    aliasTenure?: SharedTenure;
+    aliasAudience?: AliasAudience;
     connections: ConnectionBounds;
     operations: (service: RunningService, embedding: EmbeddingRegistry) => OperationsService;
     /** Opens targets of backups. */
@@ -254,6 +258,8 @@ export class ApiProcess {
       log,
       quota: parts.quota,
       collectionObstacle: parts.collectionObstacle,
+      aliasTenure: parts.aliasTenure,
+      aliasAudience: parts.aliasAudience,
       openTarget: parts.openTarget,
       searchOf: variantSearch(config),
       instanceId,
@@ -305,13 +311,15 @@ export class ApiProcess {
     let close: () => Promise<void>;
     const { duplicateHandle } = this;
     if (config.httpThreads > 1) {
-      const { catalog, embedder, stampMemory, quotas } = service;
+      const { catalog, aliases, embedder, stampMemory, quotas } = service;
       const threads = await this.startThreads(
         {
           ...main,
           localLimiter,
           addressLimiter,
           catalog,
+          aliases,
+          aliasTenure: parts.aliasTenure?.memory,
           quotas,
           embedder,
           stampMemory,
@@ -325,6 +333,7 @@ export class ApiProcess {
         tokens,
         { ...connections, duplicateHandle },
       );
+      aliases.servedBy(() => threads.synced());
       port = await threads.listen(config.port, config.host);
       close = () => threads.close(graceMs);
     } else {
@@ -417,7 +426,13 @@ export class ApiProcess {
   }
 
   private async startThreads(
-    main: MainServices & { keys: StoreKeysService; catalog: CollectionCatalog; stampMemory: BigInt64Array },
+    main: MainServices & {
+      keys: StoreKeysService;
+      catalog: CollectionCatalog;
+      aliases: StoredAliases;
+      aliasTenure: Float64Array | undefined;
+      stampMemory: BigInt64Array;
+    },
     form: HttpThreadForm,
     certificates: ApiCertificates | null,
     audit: ProcessAudit | null,
@@ -435,7 +450,7 @@ export class ApiProcess {
       rerankApiKey: _rerankKey,
       ...config
     } = this.config;
-    const { keys, usage, catalog } = main;
+    const { keys, usage, catalog, aliases } = main;
     // What the packages read comes as their environment, and nowhere else.
     const { variables = {}, ...rest } = this.traces ?? {};
     const origin = this.traces === null ? null : ({ ...rest, variables: {} } as TraceOrigin);
@@ -449,6 +464,7 @@ export class ApiProcess {
         answerBytesMax: answerBytesOf(config.answerBytesMax, readMachineLimits()),
         connectionsMax: connections.connectionsMax,
         stampMemory: main.stampMemory,
+        aliasTenure: main.aliasTenure,
         traces: origin,
         ...form.data,
       },
@@ -478,6 +494,7 @@ export class ApiProcess {
         const ends = [
           publishKeys(keys, peer),
           publishCollections(catalog, peer),
+          aliases.onChange((pairs) => peer.tell('aliases.put', pairs)),
           publishTokenKeys(tokens.keys, peer),
           form.follow(peer),
         ];

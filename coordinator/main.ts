@@ -43,6 +43,7 @@ import { RpcServer } from '../shared/wire/streams/rpc-server';
 import { systemClock } from '../shared/base/time/clock';
 import { traceOrigin } from '../shared/base/trace/trace-origin';
 import { ApiProcess } from './api-process';
+import { AliasMembership } from './cluster/alias-membership';
 import { ClusterJobs } from './cluster/cluster-jobs';
 import { ClusterMap } from './cluster/cluster-map';
 import { ClusterOperations } from './cluster/cluster-operations';
@@ -51,6 +52,7 @@ import { clusterQuota } from './cluster/cluster-quota';
 import { Controller } from './cluster/controller/controller';
 import { Election } from './cluster/controller/election';
 import { GoneNodes } from './cluster/controller/gone-nodes';
+import { CoordinatorAudience } from './cluster/coordinator-audience';
 import { Drains } from './cluster/drains';
 import { RemoteShardClient } from './cluster/calls/remote-shard-client';
 import { Housekeeping } from './cluster/controller/housekeeping';
@@ -59,9 +61,12 @@ import { featureObstacle } from './cluster/feature-obstacle';
 import { MapShardRoutes } from './cluster/calls/map-shard-routes';
 import { NodeReports } from './cluster/controller/node-reports';
 import { NodeWatch } from './cluster/controller/node-watch';
+import { PeerAliases } from './cluster/calls/peer-aliases';
 import { PeerLimits, peersService } from './cluster/calls/peer-limits';
 import { Sealing } from './cluster/controller/sealing';
 import { TombstoneSweep } from './cluster/controller/tombstone-sweep';
+import { SharedTenure } from './service/aliases/alias-tenure';
+import type { StoredAliases } from './service/aliases/stored-aliases';
 import { OpenFilesWatch } from './service/limits/open-files-watch';
 import { ProcessLimiter } from './service/limits/process-limiter';
 import { SharedLimiter } from './service/limits/shared-limiter';
@@ -226,9 +231,10 @@ async function build(
   const noteCoordinators = (): void => rateLimiter.setMembers(map.coordinators.all().map(({ value }) => value.id));
   noteCoordinators();
   map.coordinators.onChange(noteCoordinators);
+  let aliases: StoredAliases | null = null;
   const server = new RpcServer({
     ...credentials,
-    services: [peersService({ limiter: rateLimiter, log })],
+    services: [peersService({ limiter: rateLimiter, aliases: () => aliases, log })],
     addressOf: (port) => memberAddress(member, port),
     duplicateHandle: api.duplicateHandle,
   });
@@ -266,6 +272,12 @@ async function build(
   const watch = new NodeWatch({ store, map, reports, coordinatorId, sessionSeconds: SESSION_SECONDS, log });
   shutdown.defer(() => watch.close());
   const rerankModels = rerankNamesIn(config.rerankModel);
+  const aliasTenure = new SharedTenure();
+  const peerAliases = new PeerAliases(channels);
+  shutdown.defer(async () => peerAliases.close());
+  map.coordinators.onChange(() =>
+    peerAliases.keep(new Set(map.coordinators.all().map(({ value }) => value.peerAddress))),
+  );
   const { port } = await api.serve({
     clusterStore: store,
     shardClient,
@@ -274,6 +286,15 @@ async function build(
     addressLimiter: new ProcessLimiter({ limit: config.badKeyLimitPerMinute, clock: sharedClock }),
     quota: clusterQuota(map, capacity.collectionsMax),
     collectionObstacle: (feature, what) => featureObstacle(map, feature, what),
+    aliasTenure,
+    aliasAudience: new CoordinatorAudience({
+      store,
+      ownId: coordinatorId,
+      members: () => map.coordinators.all().map(({ value }) => value),
+      peers: peerAliases,
+      clock,
+      timeoutMs: config.requestTimeoutMs,
+    }),
     httpThreads: {
       entry: join(__dirname, 'cluster-http-thread.js'),
       // The threads that serve reach storage nodes, and never etcd.
@@ -317,6 +338,7 @@ async function build(
         .map(({ value: { id, rerankModels = [] } }) => ({ id, models: rerankModels })),
     openTarget: targetOpener(config, sealsOf({ config, member })),
     recover: async (service) => {
+      aliases = service.aliases;
       await untilStoreAnswers(() => service.follow());
       const housekeeping = new Housekeeping({
         service,
@@ -346,8 +368,11 @@ async function build(
     ...versionToFields(OWN_VERSION),
     ...(rerankModels.length > 0 && { rerankModels }),
   };
+  const membership = new AliasMembership({ tenure: aliasTenure, read: () => aliases!.refresh() });
+  shutdown.defer(async () => membership.close());
   const registration = new RegisteredEntry({
     store,
+    tenure: membership,
     name,
     onTaken: refuse,
     key: name.key,

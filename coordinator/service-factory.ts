@@ -18,6 +18,8 @@ import { Cron } from './jobs/backup/cron';
 import { type KeepRule, parseKeepRule } from './jobs/backup/kept-backups';
 import { StoredRestores } from './jobs/restore/stored-restores';
 import { ShardedAggregatesService } from './service/aggregates/sharded-aggregates-service';
+import { type AliasTenure, OWN_ALIASES } from './service/aliases/alias-names';
+import { type AliasAudience, NO_AUDIENCE, StoredAliases } from './service/aliases/stored-aliases';
 import { CatalogCollectionsService } from './service/collections/catalog-collections-service';
 import { CollectionCatalog } from './service/collections/collection-catalog';
 import { CollectionEmbedder } from './service/collections/collection-embedder';
@@ -65,6 +67,7 @@ const NO_OTHERS: OtherProcesses = { isAlive: () => false, creationMs: 0, writesM
 /** The use cases of a coordinator, with their start and end. */
 export interface RunningService extends Service {
   catalog: CollectionCatalog;
+  aliases: StoredAliases;
   quotas: QuotaLedger;
   keyQuotas: KeyQuotaLedger;
   embedder: CollectionEmbedder;
@@ -134,6 +137,10 @@ export function createService(options: {
   log: Logger;
   quota: CollectionQuota;
   collectionObstacle?: CollectionObstacle | undefined;
+  /** How long this process is certain of aliases; default: always. */
+  aliasTenure?: AliasTenure | undefined;
+  /** Other processes that use the aliases; default: there are none. */
+  aliasAudience?: AliasAudience | undefined;
   /** Identifies this process among those that share the cluster store; a new one at each start. */
   instanceId: string;
   searchObserver?: SearchObserver;
@@ -154,6 +161,15 @@ export function createService(options: {
     timeoutMs: config.requestTimeoutMs,
     uidOf: (collection) => catalog.uidOf(collection),
     profiling: options.profiling,
+  });
+  const aliases = new StoredAliases({
+    store,
+    catalog,
+    clock,
+    log,
+    tenure: options.aliasTenure ?? OWN_ALIASES,
+    obstacle: options.collectionObstacle ?? (() => null),
+    audience: options.aliasAudience ?? NO_AUDIENCE,
   });
   const stampMemory = newStampMemory();
   const stamps = new StampClock({ clock, last: stampMemory });
@@ -207,6 +223,7 @@ export function createService(options: {
     quota: options.quota,
     collectionObstacle: options.collectionObstacle,
     forget: (identity) => judgements.forget(identity),
+    aliasesGone: () => aliases.settled(),
   });
   const backups = new BackupRequests({
     store,
@@ -260,6 +277,7 @@ export function createService(options: {
   });
   return {
     catalog,
+    aliases,
     quotas,
     keyQuotas,
     embedder,
@@ -277,9 +295,10 @@ export function createService(options: {
     jobs,
     outcomes,
     rerank: options.reranker,
-    follow: () => catalog.follow(),
+    follow: () => Promise.all([catalog.follow(), aliases.follow()]).then(() => undefined),
     recover: async (given = {}) => {
       const others = { ...NO_OTHERS, ...given };
+      await aliases.follow();
       await collections.recover(others.creationMs, others.stop, others.patienceMs);
       // What follows would take collections that are not open for gone.
       if (others.stop?.aborted === true) return;
@@ -337,6 +356,7 @@ export function createService(options: {
     close: () => {
       stored.entries.close();
       documents.close();
+      aliases.close();
       catalog.close();
     },
   };

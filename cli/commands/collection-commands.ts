@@ -306,12 +306,12 @@ export function addCollectionCommands(program: Command, context: CommandContext)
   );
   filtered(deletion, 'delete the items that it finds', '{"year": {"$lt": 1990}}')
     .option('--yes', 'do not ask whether the whole collection may go')
+    .option('--force', 'its aliases go with it')
     .option('--json', 'print JSON')
-    .action(
-      async (name: string, ids: string[], options: ConnectionOptions & FilterOptions & { yes?: true; json?: true }) =>
-        deleteThings(context, name, ids, options),
-    );
+    .action(async (name: string, ids: string[], options: DeleteOptions) => deleteThings(context, name, ids, options));
 }
+
+type DeleteOptions = ConnectionOptions & FilterOptions & { yes?: true; force?: true; json?: true };
 
 interface ChangeOptions {
   description?: string;
@@ -424,7 +424,7 @@ async function deleteThings(
   context: CommandContext,
   name: string,
   ids: string[],
-  options: ConnectionOptions & FilterOptions & { yes?: true; json?: true },
+  options: DeleteOptions,
 ): Promise<void> {
   const connection = connect(context, options);
   const filter = filterOf(options);
@@ -455,7 +455,7 @@ async function deleteThings(
     const content = vector_count < 0 ? 'all that it holds' : `its ${count(vector_count)} vectors`;
     throw new CommandError(`"${name}" with ${content} would be deleted for good; say --yes to do it`, EXIT_CODES.usage);
   }
-  const answer = await connection.call('DELETE', collectionUrl(name));
+  const answer = await connection.call('DELETE', `${collectionUrl(name)}${options.force ? '?force=true' : ''}`);
   if (options.json) printJson(context, answer);
   else context.messages.write(`deleted "${name}"\n`);
 }

@@ -12,6 +12,7 @@ import type { MetadataPatch, UpsertOperation } from '../../shared/contract/shard
 import type { OutcomesService, StoreDedup } from './idempotency/store-dedup';
 import type { Once } from './idempotency/write-dedup';
 import type { AggregatesService } from './aggregates-service';
+import type { AliasesService } from './aliases-service';
 import type { JudgementsService } from './judgements-service';
 import type { JobsService } from './jobs-service';
 import type { AnswerHold } from './answer-hold';
@@ -33,6 +34,7 @@ import type { VectorStorage } from '../../shared/contract/vector/vector-storage'
  */
 export interface Service {
   collections: CollectionsService;
+  aliases: AliasesService & AliasLookUp;
   vectors: VectorsService;
   search: SearchService;
   samples: SamplesService;
@@ -46,6 +48,14 @@ export interface Service {
   outcomes: OutcomesService;
   keyQuotas: KeyQuotasService;
   rerank: RerankProvider;
+}
+
+/** The aliases on the thread that serves a request. */
+export interface AliasLookUp {
+  readonly names: {
+    /** The name of the collection that a name stands for: its own, unless it is an alias. Errors: unavailable. */
+    resolve(name: string): string | Promise<string>;
+  };
 }
 
 /** What keys may store, and have. */
@@ -110,7 +120,8 @@ export interface CollectionsService {
   ): Promise<CollectionView & { job?: string | undefined }>;
   /** Sets the quota, or takes it away with null; what is there already stays, whatever it takes. Errors: not_found. */
   setQuota(name: string, quota: StorageQuota | null, dedup?: StoreDedup): Promise<CollectionView>;
-  delete(name: string, dedup?: StoreDedup): Promise<void>;
+  /** Errors: not_found; conflict for one that has aliases, unless they go `withAliases`. */
+  delete(name: string, dedup?: StoreDedup, withAliases?: boolean): Promise<void>;
   /** How far the collection's index is built. Errors: not_found, unavailable. */
   stats(name: string): Promise<CollectionStats>;
   /**

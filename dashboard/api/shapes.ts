@@ -30,6 +30,7 @@ export type WhyReport = AnswerOf<'post_collections_name_why'>;
 /** A set of judged queries, by its name. */
 export type Judgements = AnswerOf<'get_collections_name_judgements'>['judgements'][number];
 export type QueryHit = NonNullable<AnswerOf<'post_query'>['results']>[number];
+export type Alias = AnswerOf<'get_aliases'>['aliases'][number];
 export type Job = AnswerOf<'get_jobs_id'>;
 
 export type Cluster = AnswerOf<'get_cluster'>;

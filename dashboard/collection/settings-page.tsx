@@ -4,6 +4,7 @@ import type { Collection, CollectionStats } from '../api/shapes';
 import { IndexState } from '../home/collections-table';
 import { bytes, count, dateTime, plural } from '../parts/format';
 import { Question } from '../parts/question';
+import { AliasList } from './alias-list';
 import { go } from '../state/route';
 import { mayWrite } from '../state/session';
 import { tell } from '../state/toasts';
@@ -44,12 +45,11 @@ export function SettingsPage({
           )}
         </dl>
       </section>
-      {mayWrite() && (
-        <div class="stack">
-          <Description collection={collection} onChange={onChange} />
-          <Care collection={collection} onChange={onChange} />
-        </div>
-      )}
+      <div class="stack">
+        {mayWrite() && <Description collection={collection} onChange={onChange} />}
+        <AliasList collection={collection.name} />
+        {mayWrite() && <Care collection={collection} onChange={onChange} />}
+      </div>
     </div>
   );
 }
@@ -129,14 +129,14 @@ function Care({ collection, onChange }: { collection: Collection; onChange: () =
           typed={collection.name}
           onClose={() => setDeleting(false)}
           run={async () => {
-            await call<'delete_collections_name'>('DELETE', path('/v1/collections/', collection.name));
+            await call<'delete_collections_name'>('DELETE', path('/v1/collections/', collection.name, '?force=true'));
             tell(`Deleted ${collection.name}.`);
             go('#/');
           }}
         >
           <p>
-            {plural(collection.vector_count, 'vector')} with metadata, texts and index will be gone. This cannot be
-            undone.
+            {plural(collection.vector_count, 'vector')} with metadata, texts and index will be gone, and the aliases of
+            the collection. This cannot be undone.
           </p>
         </Question>
       )}

@@ -26,6 +26,11 @@ export interface StoreSession {
    */
   onLost(listener: () => void): void;
   /**
+   * Calls `listener` at once, and after each renewal, with the time until which the store keeps the session whatever
+   * becomes of its owner: in milliseconds by the clock that all threads of the process share.
+   */
+  onKept(listener: (untilMs: number) => void): void;
+  /**
    * Ends the session and deletes its entries. If the store can't be reached, they are deleted after the TTL. Never
    * rejects.
    */

@@ -1,6 +1,7 @@
 import { ApiClient } from '../support/targets/api-client';
 import type { ApiTarget, StartTarget } from '../support/targets/api-target';
 import { accessSuite } from './api-suite/access';
+import { aliasesSuite } from './api-suite/aliases';
 import { cursorsSuite } from './api-suite/cursors';
 import { boostsSuite } from './api-suite/boosts';
 import { collectionsSuite } from './api-suite/collections';
@@ -95,6 +96,7 @@ export function describeApi(name: string, startTarget: StartTarget): void {
     protocolSuite(context);
     accessSuite(context);
     collectionsSuite(context);
+    aliasesSuite(context);
     vectorsSuite(context);
     readsBesideWritesSuite(context);
     recallSuite(context);

@@ -177,6 +177,24 @@ describe('quiver', () => {
     );
   });
 
+  test('gives collections other names, moves them and takes them away', async () => {
+    for (const name of ['named-1', 'named-2']) await server.data('POST', '/v1/collections', { name, dim: 2 });
+    expect((await cli.succeed(['aliases', 'create', 'named', 'named-1'])).messages).toBe('named: named-1\n');
+    expect((await cli.succeed(['aliases', 'switch', 'named', 'named-2'])).messages).toBe('named: named-2\n');
+    expect((await cli.succeed(['aliases', 'list'])).output).toMatch(/^named +named-2 +\S+ +\S+$/m);
+    expect(JSON.parse((await cli.succeed(['collections', 'named', '--json'])).output)).toMatchObject({
+      name: 'named-2',
+    });
+    expect((await cli.run(['aliases', 'create', 'named', 'named-1'])).messages).toContain('already exists');
+    expect((await cli.run(['delete', 'named-2', '--yes'])).messages).toContain('force');
+    await cli.succeed(['aliases', 'delete', 'named']);
+    expect(JSON.parse((await cli.succeed(['aliases', 'list', '--json'])).output)).toEqual([]);
+    await cli.succeed(['aliases', 'create', 'named', 'named-1']);
+    await cli.succeed(['delete', 'named-1', '--yes', '--force']);
+    await cli.succeed(['delete', 'named-2', '--yes']);
+    expect(JSON.parse((await cli.succeed(['aliases', 'list', '--json'])).output)).toEqual([]);
+  });
+
   test('compares searches by judged queries', async () => {
     await server.data('POST', '/v1/collections', { name: 'judged', dim: 64 });
     const items = ['red car', 'blue boat', 'the boat'].map((text, i) => ({ external_id: `t${i}`, text }));

@@ -100,6 +100,16 @@ describe('the Model Context Protocol', () => {
     expect(found).toEqual(dataOf(await api.post('/v1/collections/facts/search', asked)));
     expect(found.results.map((hit: { external_id: string }) => hit.external_id)).toEqual(['nile', 'rhine']);
 
+    dataOf(await api.post('/v1/aliases', { actions: [{ create: { alias: `of-${year}`, collection: 'facts' } }] }));
+    expect(await dataFrom(client, 'search', { collection: `of-${year}`, ...asked })).toMatchObject({
+      results: found.results,
+    });
+    const byAlias = { collection: `of-${year}`, query: 'mountains with snow', top_k: 1 };
+    expect(await dataFrom(client, 'query', byAlias)).toMatchObject({
+      collection: 'facts',
+      results: [{ external_id: 'alps' }],
+    });
+
     const { results } = await dataFrom(client, 'query', {
       collection: 'facts',
       query: 'mountains with snow',

@@ -85,7 +85,13 @@ test('a collection has a life', async () => {
   expect((await client.listCollections()).map(({ name }) => name)).toContain('life');
   expect(await life.optimize()).toMatchObject({ name: 'life', index: { rows: 0 } });
   expect(await life.stats()).toMatchObject({ name: 'life', vector_count: 0 });
-  expect(await life.drop()).toEqual({ deleted: 'life', name: 'life', status: 'deleted' });
+  const actions = [{ create: { alias: 'living', collection: 'life' } }];
+  const [alias] = await client.changeAliases(actions);
+  expect(alias).toMatchObject({ alias: 'living', collection: 'life', switched_at: null });
+  expect(await client.listAliases()).toEqual([alias]);
+  expect((await client.collection('living').info()).name).toBe('life');
+  await expect(life.drop()).rejects.toBeInstanceOf(ConflictError);
+  expect(await life.drop({ force: true })).toEqual({ deleted: 'life', name: 'life', status: 'deleted' });
   await expect(life.info()).rejects.toMatchObject({
     name: 'NotFoundError',
     code: 404,

@@ -71,7 +71,14 @@ async def test_a_collection_lives_and_ends(quiver: Any) -> None:
     assert (await got(collection.info())).dim == 3
     assert (await got(collection.stats())).index.state == "ready"
     assert (await got(collection.optimize())).name == name
-    await got(collection.drop())
+    alias = f"{name}-alias"
+    (made_alias,) = await got(quiver.change_aliases([{"create": {"alias": alias, "collection": name}}]))
+    assert (made_alias.alias, made_alias.collection, made_alias.switched_at) == (alias, name, None)
+    assert [one.alias for one in await got(quiver.list_aliases()) if one.collection == name] == [alias]
+    assert (await got(quiver.collection(alias).info())).name == name
+    with pytest.raises(ConflictError):
+        await got(collection.drop())
+    await got(collection.drop(force=True))
     with pytest.raises(NotFoundError, match=name):
         await got(collection.info())
 

@@ -17,6 +17,8 @@ type Listed<Answer extends { results?: unknown[] }> = Omit<Answer, 'results'> & 
 export type NewCollection = BodyOf<'post_collections'>;
 export type NewQuota = BodyOf<'post_collections_name_quota'>;
 export type CollectionDeleted = AnswerOf<'delete_collections_name'>;
+/** Done in their order: all, or none. */
+export type AliasAction = BodyOf<'post_aliases'>['actions'][number];
 export type UpsertRequest = BodyOf<'post_collections_name_upsert'>;
 export type UpsertAnswer = AnswerOf<'post_collections_name_upsert'>;
 /** One item of a bulk write. */

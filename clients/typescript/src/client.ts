@@ -5,7 +5,7 @@ import { ClusterApi } from './cluster';
 import { fieldsBody } from './bodies';
 import { QuiverCollection } from './collection';
 import { ConflictError, NotFoundError } from './errors';
-import type { Activity, Caller, Collection, Demo } from './generated/api-types';
+import type { Activity, Alias, Caller, Collection, Demo } from './generated/api-types';
 import { KeysApi } from './keys';
 import { listing } from './listing';
 import type { ApiRequest, CallOptions } from './request';
@@ -130,6 +130,24 @@ export class QuiverClient {
     return (
       await this.transport.data<{ collections: Collection[] }>({ method: 'GET', path: '/v1/collections' }, options)
     ).collections;
+  }
+
+  /** The aliases of collections that the key may use, by name. */
+  async listAliases(options?: CallOptions): Promise<Alias[]> {
+    return (await this.transport.data<{ aliases: Alias[] }>({ method: 'GET', path: '/v1/aliases' }, options)).aliases;
+  }
+
+  /**
+   * Creates, switches and deletes aliases: all of it, or nothing. What begins after the answer sees it, through any
+   * coordinator. Answers the aliases that are named, as they are then.
+   */
+  async changeAliases(actions: readonly api.AliasAction[], options?: CallOptions): Promise<Alias[]> {
+    const json = { actions };
+    const changed = await this.transport.data<{ aliases: Alias[] }>(
+      { method: 'POST', path: '/v1/aliases', json },
+      options,
+    );
+    return changed.aliases;
   }
 
   /** Uploads a text file: it is split, embedded and stored as it arrives, all or nothing. */

@@ -91,9 +91,9 @@ export class QuiverCollection<Meta extends object = Metadata> {
     );
   }
 
-  /** Deletes it with everything in it, for good. */
-  async drop(options?: CallOptions): Promise<api.CollectionDeleted> {
-    return this.transport.data({ method: 'DELETE', path: this.path }, options);
+  /** Deletes it with everything in it, for good; a ConflictError for one with aliases, which go with it by `force`. */
+  async drop(options?: CallOptions & { force?: boolean }): Promise<api.CollectionDeleted> {
+    return this.transport.data({ method: 'DELETE', path: this.path, query: { force: options?.force } }, options);
   }
 
   /**

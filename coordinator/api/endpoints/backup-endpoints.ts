@@ -79,10 +79,10 @@ export function backupEndpoints({ backups }: { backups: BackupsService }): Endpo
       answer: { type: 'data', schema: schemas.backupAnswer },
       errors: [404],
       isOnce: true,
-      handle: async ({ body, about, inStore }) => {
-        const begun = await inStore((dedup) =>
-          backups.create({ collections: body?.collections, target: body?.target }, dedup),
-        );
+      handle: async ({ body, about, inStore, resolve }) => {
+        const named = body?.collections;
+        const collections = named && [...new Set(await Promise.all(named.map((name) => resolve(name))))];
+        const begun = await inStore((dedup) => backups.create({ collections, target: body?.target }, dedup));
         about(`backup:${begun.id}`);
         return dataAnswer(backupData(begun));
       },

@@ -134,7 +134,7 @@ export function collectionEndpoints(parts: {
       method: 'POST',
       template: '/v1/collections',
       access: 'readwrite',
-      collections: { type: 'body', field: 'name' },
+      collections: { type: 'body', field: 'name', isNew: true },
       isAdministrative: true,
       tag,
       summary: 'Create a collection',
@@ -367,12 +367,14 @@ export function collectionEndpoints(parts: {
       isAdministrative: true,
       tag,
       summary: 'Delete a collection with everything in it, for good',
+      description: 'One that has aliases only with `force=true`; they go with it.',
       path: schemas.collectionParameters,
+      query: schemas.collectionDeletion,
       answer: { type: 'data', schema: schemas.collectionDeletedAnswer },
-      errors: [404],
+      errors: [404, 409],
       isOnce: true,
-      handle: async ({ path, inStore }) => {
-        await inStore((dedup) => collections.delete(path.name, dedup));
+      handle: async ({ path, query, inStore }) => {
+        await inStore((dedup) => collections.delete(path.name, dedup, query.force));
         return dataAnswer({ deleted: path.name, name: path.name, status: 'deleted' });
       },
     }),

@@ -27,11 +27,11 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
       handle: async ({ request, key, use, streamed, warnings }) => {
         const form = await openUploadForm(request, limits, warnings);
         try {
-          use(form.fields().collection_name);
+          const collection = await use(form.fields().collection_name);
           const once = streamed(JSON.stringify([form.fields().collection_name, form.file.name]));
           const file = { ...form.file, expiresAt: () => form.fields().expires_at };
           const { documentId, chunksCreated, timing, isRepeated } = await documents.upload(
-            form.fields().collection_name,
+            collection,
             file,
             once?.dedup,
             writerOf(key),

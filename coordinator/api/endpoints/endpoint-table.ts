@@ -6,6 +6,7 @@ import type { Service } from '../../service/service';
 import type { VectorFormats } from '../body/vector-format';
 import type { Endpoint } from './endpoint';
 import { aggregateEndpoints } from './aggregate-endpoints';
+import { aliasEndpoints } from './alias-endpoints';
 import { analysisEndpoints } from './analysis-endpoints';
 import { activityEndpoints } from './activity-endpoints';
 import { backupEndpoints } from './backup-endpoints';
@@ -89,6 +90,7 @@ export function endpointTable(parts: {
       basePath,
     }),
     ...collectionEndpoints({ collections: service.collections, vectors: service.vectors, formats, limits }),
+    ...aliasEndpoints({ aliases: service.aliases }),
     ...vectorEndpoints({ vectors: service.vectors, search: service.search, formats, limits }),
     ...searchEndpoints({ search: service.search, limits }),
     ...rerankEndpoints({ rerank: service.rerank, limits }),

@@ -67,10 +67,11 @@ export interface Endpoint {
 /**
  * Where a request names its collection. `own`: nowhere, and the answer is about those that the key may know of, or
  * about none. `service`: it is about the service as a whole, which keys that are limited to collections may not use.
- * `form`: the handler calls `use` with it. `fixed`: it is always that one.
+ * `form`: the handler calls `use` with it. `fixed`: it is always that one. In a path or a body, handlers find its own
+ * name where an alias was given; of a collection that is to be made (`isNew`), what was given.
  */
 export type CollectionSource =
-  | { type: 'path' | 'body'; field: string }
+  | { type: 'path' | 'body'; field: string; isNew?: true }
   | { type: 'form' | 'own' | 'service' }
   | { type: 'fixed'; name: string };
 
@@ -143,10 +144,14 @@ export interface EndpointCall extends HandlerOnce {
   /** The caller; null for a public endpoint. */
   key: Caller | null;
   /**
-   * To be called with the collection before anything is done, where the endpoint's `collections` is `form`. Errors:
-   * forbidden.
+   * To be called with the collection before anything is done, where the endpoint's `collections` is `form`. Answers its
+   * own name, also of an alias. Errors: forbidden; unavailable.
    */
-  use(collection: string): void;
+  use(collection: string): string | Promise<string>;
+  /**
+   * The own name of a collection that is named besides, where rights do not depend on it. Errors: unavailable.
+   */
+  resolve(name: string): string | Promise<string>;
   /** Says for the audit log what the call is about, as `key:7`, where its path does not. */
   about(target: string): void;
   /**

@@ -140,8 +140,9 @@ export function operationsEndpoints(parts: { operations: OperationsService }): E
       body: { type: 'json', required: true, schema: schemas.adoptBody, example: { node: 'node-0' } },
       answer: { type: 'data', schema: schemas.adoptAnswer },
       errors: [404],
-      handle: async ({ path, body }) => {
-        const { earlierEpoch, ...adopted } = await operations.adopt(path.collection, path.shard, body.node);
+      handle: async ({ path, body, resolve }) => {
+        const collection = await resolve(path.collection);
+        const { earlierEpoch, ...adopted } = await operations.adopt(collection, path.shard, body.node);
         return dataAnswer({ ...adopted, earlier_epoch: earlierEpoch });
       },
     }),

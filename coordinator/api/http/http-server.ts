@@ -274,6 +274,7 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
     audit: parts.audit ?? null,
     clock,
     isDraining: parts.isDraining ?? (() => !server.listening),
+    aliases: service.aliases.names,
     collectionNames: () => service.collections.names(),
     pathHint: (method, target) => pathHint(matcher, method, target),
     tracer: parts.tracer ?? null,

@@ -15,10 +15,11 @@ import type { Tokens } from '../../service/keys/tokens/token-verifier';
 import type { RateDecision, RateLimiter } from '../../service/limits/rate-limiter';
 import { subjectWithLimit } from '../../service/limits/subject';
 import type { CallProfiling } from '../../service/routing/call-profiling';
+import type { AliasLookUp } from '../../service/service';
 import { type AnswerMemory, isBusy } from '../load/answer-memory';
 import type { AnswerRoom } from '../load/answer-room';
 import { auditTarget } from '../requests/audit-target';
-import { mustReach, mustUse, namesSeenBy, seesNodes } from '../requests/authorisation';
+import { mustReach, mustUse, mustUseAlias, namesSeenBy, seesNodes } from '../requests/authorisation';
 import type { BodyReader } from '../body/body-reader';
 import type { BodyMemory } from '../body/body-memory';
 import { NEEDLESS_BODY_BYTES, warnOfNeedlessBody } from '../body/needless-body';
@@ -79,6 +80,8 @@ export interface PipelineParts {
   audit: AuditState | null;
   clock: Clock;
   isDraining: () => boolean;
+  /** What names of collections stand for. */
+  aliases: AliasLookUp['names'];
   /** For the message about one that does not exist. */
   collectionNames: () => Promise<string[]>;
   /** What to add to the message about a path that is none. */
@@ -122,6 +125,7 @@ export class Pipeline {
   private readonly paths = new Map<z.ZodType, RecentResults<object>>();
   /** How long the last answer of an endpoint was that has it in one piece, where that was long. */
   private readonly lengths = new Map<Endpoint, number>();
+  private readonly resolve = (name: string): string | Promise<string> => this.parts.aliases.resolve(name);
   private readonly addressOf = (request: IncomingMessage): string =>
     limitedAddress(clientAddress(request, this.parts.trustedProxies));
 
@@ -286,7 +290,7 @@ export class Pipeline {
         `there is no ${request.method} ${shownPath(target)}${this.parts.pathHint(request.method ?? '', target)}`,
       );
 
-    const path = endpoint.path === null ? {} : this.pathOf(endpoint.path, match, target);
+    let path = endpoint.path === null ? {} : this.pathOf(endpoint.path, match, target);
     exchange.target = auditTarget(endpoint.template, path as Record<string, string | number>);
     this.mustBeRecorded(endpoint);
     const { warnings } = exchange;
@@ -295,9 +299,16 @@ export class Pipeline {
     const isPlain = target.query === '' && endpoint.emptyQuery !== null;
     const query = isPlain ? endpoint.emptyQuery : queryOf(endpoint.query, target.query, warnings);
     let { access } = endpoint;
-    const use = (collection: string): void => {
+    const useAs = (name: string, collection: string): string => {
       exchange.collection = collection;
-      if (key !== null && access !== 'public') mustUse(key, access, collection);
+      if (key === null || access === 'public') return collection;
+      if (name === collection) mustUse(key, access, collection);
+      else mustUseAlias(key, access, name, collection);
+      return collection;
+    };
+    const use = (name: string): string | Promise<string> => {
+      const collection = this.parts.aliases.resolve(name);
+      return collection instanceof Promise ? collection.then((found) => useAs(name, found)) : useAs(name, collection);
     };
     const becomes = (other: Endpoint): void => {
       exchange.access = access = other.access;
@@ -305,8 +316,10 @@ export class Pipeline {
       this.mustBeRecorded(other);
     };
     const { collections } = endpoint;
-    if (collections.type === 'path') use((path as Record<string, string>)[collections.field]);
-    else if (collections.type === 'fixed') use(collections.name);
+    if (collections.type === 'path') {
+      const used = use((path as Record<string, string>)[collections.field]);
+      path = named(path, collections.field, used instanceof Promise ? await used : used);
+    } else if (collections.type === 'fixed') useAs(collections.name, collections.name);
     const once = key === null ? null : this.onceOf(endpoint, key, request, exchange);
     let admission = UNBOUNDED;
     try {
@@ -316,12 +329,16 @@ export class Pipeline {
         admission = this.parts.gate.enter(this.announcedBytes(request, endpoint));
       }
       const read = this.body(request, endpoint, exchange, admission, once);
-      const body = read instanceof Promise ? await read : read;
+      let body = read instanceof Promise ? await read : read;
       // Of a form, all are named once it was read.
       if (endpoint.body.type !== 'form') warnings.mustBeCertain();
       once?.end();
       const asked = once === null ? NOT_ONCE : handlerContext(once);
-      if (collections.type === 'body') use((body as Record<string, string>)[collections.field]);
+      if (collections.type === 'body') {
+        const name = (body as Record<string, string>)[collections.field];
+        const used = collections.isNew === true ? useAs(name, name) : use(name);
+        body = named(body, collections.field, used instanceof Promise ? await used : used);
+      }
       exchange.handedMs = this.parts.clock.monotonicMs();
       if (exchange.span !== null && endpoint.body.type === 'json')
         stepSpan(exchange.span, 'read body', exchange.readFromMs, exchange.handedMs, {
@@ -335,6 +352,7 @@ export class Pipeline {
         request,
         key,
         use,
+        resolve: this.resolve,
         about: (target) => (exchange.target = target),
         becomes,
         profile: NO_PROFILE,
@@ -590,6 +608,13 @@ export class Pipeline {
     }
     return path;
   }
+}
+
+/** Parameters or a body with the collection's own name in the place of an alias; nobody may change what was given. */
+function named(given: unknown, field: string, collection: string): unknown {
+  return (given as Record<string, unknown>)[field] === collection
+    ? given
+    : { ...(given as Record<string, unknown>), [field]: collection };
 }
 
 /** Who asks for errors in the place of warnings hears of all doubts, whatever else is wrong. */

@@ -27,7 +27,7 @@ export type OnceParts = Pick<ConstructorParameters<typeof RequestOnce>[0], 'outc
 /** What a message came with. */
 export type ToolCall = Pick<
   EndpointCall,
-  'request' | 'warnings' | 'use' | 'about' | 'becomes' | 'hold' | keyof HandlerOnce
+  'request' | 'warnings' | 'use' | 'resolve' | 'about' | 'becomes' | 'hold' | keyof HandlerOnce
 > & { key: Caller };
 
 /** Characters of a tool's answer: more than a model reads, and little to hold at once. */
@@ -105,24 +105,21 @@ export class ToolRunner {
     const chosen = Object.fromEntries(
       [...this.fields.keys()].filter((name) => Object.hasOwn(owner, name)).map((name) => [name, owner[name]]),
     );
-    const body = {
-      ...tool.defaults,
-      ...chosen,
-      ...(tool.collectionField === null ? {} : { [tool.collectionField]: owner.collection }),
-    };
-    const path = endpoint.path === null ? {} : validate(endpoint.path, { name: owner.collection }, 'path');
+    const field = tool.collectionField;
+    const body = { ...tool.defaults, ...chosen, ...(field === null ? {} : { [field]: owner.collection }) };
+    const path = endpoint.path === null ? {} : (validate(endpoint.path, { name: owner.collection }, 'path') as object);
     const checked = endpoint.body.type === 'json' ? validate(endpoint.body.schema, body, 'body') : undefined;
     warnings.mustBeCertain();
-    if (tool.hasCollection) call.use(owner.collection as string);
+    const collection = tool.hasCollection ? await call.use(owner.collection as string) : '';
     let isReplayed = false;
     const once = await this.once(owner, body, call, () => (isReplayed = true));
     const answer = await endpoint.handle({
       ...call,
       ...once,
       warnings,
-      path,
+      path: tool.hasCollection && endpoint.path !== null ? { ...path, name: collection } : path,
       query: {},
-      body: checked,
+      body: field === null ? checked : { ...(checked as object), [field]: collection },
       profile: NO_PROFILE,
     });
     if (isReplayed)

@@ -1,5 +1,5 @@
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
-import { reachesSomewhere, roleFor, type Scoped } from '../../service/keys/collection-scope';
+import { reachesSomewhere, roleByAlias, roleFor, type Scoped } from '../../service/keys/collection-scope';
 import type { Caller as AnyCaller } from '../../service/keys/caller';
 import { reaches, type Role } from '../../service/keys/role';
 import type { Endpoint } from '../endpoints/endpoint';
@@ -38,7 +38,16 @@ export function mayReach(key: Caller, endpoint: Pick<Endpoint, 'access' | 'colle
  */
 export function mustUse(key: Caller, access: Role, collection: string): void {
   if (key.collections === null) return;
-  const role = roleFor(key, collection);
+  mustHave(roleFor(key, collection), access, collection);
+}
+
+/** The same of a collection that is called by an alias, by which messages call it, too. */
+export function mustUseAlias(key: Caller, access: Role, alias: string, collection: string): void {
+  if (key.collections === null) return;
+  mustHave(roleByAlias(key, alias, collection), access, alias);
+}
+
+function mustHave(role: Role | null, access: Role, collection: string): void {
   if (role === null)
     throw new QuiverError(
       'forbidden',

@@ -25,6 +25,7 @@ import { valueHint } from '../fields/field-hints';
 import {
   boundedArray,
   collectionName,
+  flagText,
   integer,
   integerTextWithDefault,
   optional,
@@ -140,6 +141,10 @@ const synonymsAnswer = z
 export const collectionParameters = z.object({ name: collectionName });
 /** The same, with the name that the contract uses for PATCH and export. */
 export const collectionNamePath = z.object({ collection_name: collectionName });
+
+export const collectionDeletion = z.object({
+  force: flagText.meta({ description: 'Its aliases go with it, if it has any.' }),
+});
 
 const quotaItems = optional(integer(1, QUOTA_MAX)).meta({
   description: 'Items that it may hold; left out: any number.',

@@ -111,6 +111,7 @@ export function httpThreadHandlers(main: MainServices, threads: HttpThreads, pee
       'reshard',
       'cancelReshard',
     ]),
+    ...handlersOf('aliases', service.aliases, ['list', 'change', 'resolve']),
     ...handlersOf('backups', service.backups, [
       'create',
       'list',

@@ -26,6 +26,8 @@ import type {
 import type { JobsService } from '../../service/jobs-service';
 import type { JudgementsService } from '../../service/judgements-service';
 import { ShardedVectorsService } from '../../service/vectors/sharded-vectors-service';
+import type { AliasesService } from '../../service/aliases-service';
+import { AliasNames, type AliasTenure } from '../../service/aliases/alias-names';
 import { HttpThreadCatalog } from './http-thread-catalog';
 import type { RerankProvider } from '../../models/rerank/reranker';
 import { remote, type ThreadPeer } from '../../../shared/base/threads/thread-peer';
@@ -44,14 +46,18 @@ export function httpThreadServices(parts: {
   stampMemory: BigInt64Array;
   observer: SearchObserver;
   profiling: CallProfiling;
+  aliasTenure: AliasTenure;
 }): {
   service: Service;
   catalog: HttpThreadCatalog;
+  aliasNames: AliasNames;
 } {
   const { main, deep, clock, profiling } = parts;
   const shards = new ProfiledShards(parts.shards);
   const catalog = new HttpThreadCatalog(main);
   const collections = remote<CollectionsService>(main, 'collections');
+  const { list, change, resolve } = remote<AliasesService>(main, 'aliases');
+  const aliasNames = new AliasNames({ tenure: parts.aliasTenure, ask: resolve });
   const scatter = new ScatterGather({
     clock,
     timeoutMs: parts.requestTimeoutMs,
@@ -84,8 +90,10 @@ export function httpThreadServices(parts: {
   const own = { search, samples, aggregates, vectors, collections, documents: httpThreadDocuments(main) };
   return {
     catalog,
+    aliasNames,
     service: {
       ...own,
+      aliases: { list, change, resolve, names: aliasNames },
       recall: remote<RecallService>(main, 'recall'),
       demo: remote<DemoService>(main, 'demo'),
       backups: remote<BackupsService>(main, 'backups'),

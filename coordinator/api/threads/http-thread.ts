@@ -14,6 +14,7 @@ import { V8HeapGrowth } from '../load/heap-growth';
 import { closeUnlistened, createHttpServer, overloadBounds, startUnlistened } from '../http/http-server';
 import { type ApiCertificate, TlsDoor } from '../connections/tls-door';
 import type { AnsweredRequest } from '../http/observer';
+import { tenureIn } from '../../service/aliases/alias-tenure';
 import { KeyDirectory } from '../../service/keys/key-directory';
 import type { KeyRecord } from '../../service/keys/key-record';
 import type { KeyUsage } from '../../service/keys/keys-service';
@@ -70,6 +71,8 @@ export interface HttpThreadData {
   answerBytesMax: number;
   /** How the heaps of all threads grow (heap-growth.ts). */
   heapGrowth: Int32Array;
+  /** How long the process is certain of aliases (alias-tenure.ts); undefined: always. */
+  aliasTenure?: Float64Array | undefined;
   /** Of the whole process. */
   connectionsMax: number;
   /** What traces are sent with; null: none are. */
@@ -119,6 +122,7 @@ export function serveHttpThread(parts: {
     'keys.remove': (id: number, place: number) => keys.remove(id, place),
     'tokens.keys': (known: readonly PublicKey[]) => tokens?.useKeys(known),
     'catalog.forget': (name: string) => catalog.forget(name),
+    'aliases.put': (aliases: [alias: string, collection: string][]) => aliasNames.put(aliases),
     flush: () => {
       reportSpans();
       reports.flush();
@@ -159,7 +163,7 @@ export function serveHttpThread(parts: {
     send: (report) => main.tell('report', report),
     notable: (facts) => reportRequest(main, facts),
   });
-  const { service, catalog } = httpThreadServices({
+  const { service, catalog, aliasNames } = httpThreadServices({
     main,
     shards: form.shards,
     deep: form.deep ?? new DeepReads(clock),
@@ -168,6 +172,7 @@ export function serveHttpThread(parts: {
     stampMemory: data.stampMemory,
     observer: reports,
     profiling,
+    aliasTenure: tenureIn(data.aliasTenure),
   });
   const { ofKey, summary } = remote<KeyUsage>(main, 'usage');
   const bounds = overloadBounds(config);

@@ -6,6 +6,7 @@ import { readableEntries } from '../../service/readable-entries';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Clock } from '../../../shared/base/time/clock';
 import { outcomeTransaction, mustBeFirst, type StoreDedup } from '../../service/idempotency/store-dedup';
+import { ALIASES_PATH, aliasesFromEntry, mustBeNoAlias } from '../../service/collections/alias-record';
 import { collectionFromEntry, collectionPath, COLLECTIONS_PREFIX } from '../../service/collections/collection-record';
 import type { ReshardRequests } from '../reshard/reshard-requests';
 import type {
@@ -242,6 +243,8 @@ export class BackupRequests implements BackupsService {
     for (const [i, name] of names.entries())
       if (names.indexOf(name) !== i)
         throw new QuiverError('invalid_parameter', `two collections would be restored as "${name}"`);
+    const aliases = aliasesFromEntry(await store.get(ALIASES_PATH));
+    for (const name of names) mustBeNoAlias(aliases, name);
     const present = new Map(
       (await store.list(COLLECTIONS_PREFIX)).entries
         .filter(({ key }) => names.includes(key.slice(COLLECTIONS_PREFIX.length)))

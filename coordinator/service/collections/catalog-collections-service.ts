@@ -109,6 +109,7 @@ export class CatalogCollectionsService implements CollectionsService {
   private readonly reshards: Reshards;
   private readonly upkeep: Upkeep;
   private readonly forget: (identity: string) => Promise<void>;
+  private readonly aliasesGone: () => Promise<void>;
   private readonly sets: ShardSets<CollectionRecord>;
 
   constructor(options: {
@@ -125,6 +126,8 @@ export class CatalogCollectionsService implements CollectionsService {
     upkeep: Upkeep;
     /** Removes what is kept beside a collection that is gone. Errors: unavailable. */
     forget?: (identity: string) => Promise<void>;
+    /** Resolves when everybody knows that aliases of a deleted collection are gone. Errors: unavailable. */
+    aliasesGone?: () => Promise<void>;
   }) {
     this.catalog = options.catalog;
     this.shards = options.shards;
@@ -138,6 +141,7 @@ export class CatalogCollectionsService implements CollectionsService {
     this.reshards = options.reshards;
     this.upkeep = options.upkeep;
     this.forget = options.forget ?? (async () => undefined);
+    this.aliasesGone = options.aliasesGone ?? (async () => undefined);
     this.sets = new ShardSets(options);
   }
 
@@ -305,9 +309,10 @@ export class CatalogCollectionsService implements CollectionsService {
   }
 
   /** Resolves when the shards are gone, too. A shard that can't be reached is dropped by a later recovery. */
-  async delete(name: string, dedup?: StoreDedup): Promise<void> {
-    const intent = await this.catalog.remove(name, dedup);
+  async delete(name: string, dedup?: StoreDedup, withAliases = false): Promise<void> {
+    const intent = await this.catalog.remove(name, dedup, withAliases);
     await this.dropShards(intent).catch((error: unknown) => this.leaveDrop(intent, error));
+    if (withAliases) await this.aliasesGone();
   }
 
   /**

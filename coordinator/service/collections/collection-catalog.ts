@@ -3,6 +3,14 @@ import { readableEntries } from '../readable-entries';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import { outcomeTransaction, mustBeFirst, type StoreDedup } from '../idempotency/store-dedup';
 import { collectionNotFound } from '../routing/collection-not-found';
+import {
+  ALIASES_PATH,
+  aliasesFromEntry,
+  aliasesOf,
+  aliasesToValue,
+  mustBeNoAlias,
+  withoutAliasesOf,
+} from './alias-record';
 import { CollectionDirectory } from './collection-directory';
 import { checkQuota, type CollectionQuota, countPresent, type PresentCount } from './collection-quota';
 import {
@@ -27,6 +35,14 @@ const ATTEMPTS_MAX = 32;
  * Creations that may wait for one another: some seconds' worth. A caller beyond that gets "busy" instead of waiting.
  */
 const CREATIONS_WAITING_MAX = 64;
+/** Aliases that a message names. */
+const ALIASES_NAMED_MAX = 5;
+
+/** A part of a transaction. */
+interface StoreStep {
+  guards: Guard[];
+  changes: StoreChange[];
+}
 
 /**
  * The collections in the cluster store. Every change is one transaction, guarded by the entries on which it was
@@ -191,10 +207,13 @@ export class CollectionCatalog {
       if (present?.uid === record.uid) return record;
       if (present?.state === 'creating' && present.once !== undefined && present.once === record.once) return present;
       if (present !== null) throw alreadyExists(record.name);
+      const aliases = await this.store.get(ALIASES_PATH);
+      mustBeNoAlias(aliasesFromEntry(aliases), record.name);
       const count = await this.countFor(record, quota, creations);
       const guards = [
         { key, revision: 0 },
         { key: CREATIONS_PATH, revision: creations?.revision ?? 0 },
+        { key: ALIASES_PATH, revision: aliases?.revision ?? 0 },
         ...outcomeTransaction(),
       ];
       const changes: StoreChange[] = [
@@ -291,14 +310,27 @@ export class CollectionCatalog {
 
   /**
    * Removes a visible collection, so that its name is free at once, and leaves the intent to drop its shards. Errors:
-   * not_found.
+   * not_found; conflict for one that has aliases, which go with it only where `withAliases` says so.
    */
-  async remove(name: string, dedup?: StoreDedup): Promise<DropIntent> {
+  async remove(name: string, dedup?: StoreDedup, withAliases = false): Promise<DropIntent> {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-      const intent = await this.turnIntoDrop(await this.readEntry(name), dedup);
+      const found = await this.readEntry(name);
+      const intent = await this.turnIntoDrop(found, dedup, await this.aliasesGoing(name, withAliases));
       if (intent !== null) return intent;
     }
     throw tooBusy(name);
+  }
+
+  /** What has to be in the transaction that deletes a collection, for its aliases. Errors: conflict. */
+  private async aliasesGoing(name: string, withAliases: boolean): Promise<StoreStep> {
+    const entry = await this.store.get(ALIASES_PATH);
+    const table = aliasesFromEntry(entry);
+    const guards = [{ key: ALIASES_PATH, revision: entry?.revision ?? 0 }];
+    const aliases = aliasesOf(table, name);
+    if (aliases.length === 0) return { guards, changes: [] };
+    if (!withAliases) throw hasAliases(name, aliases);
+    const value = aliasesToValue(withoutAliasesOf(table, name));
+    return { guards, changes: [{ type: 'put', key: ALIASES_PATH, value }] };
   }
 
   /**
@@ -361,15 +393,17 @@ export class CollectionCatalog {
   private async turnIntoDrop(
     found: { entry: StoreEntry; record: CollectionRecord },
     dedup?: StoreDedup,
+    besides: StoreStep = { guards: [], changes: [] },
   ): Promise<DropIntent | null> {
     const { uid, identity, name, shards, replicas } = found.record;
     const intent = { uid, identity, name, shards, replicas };
     const { guards, changes } = outcomeTransaction(dedup, null);
     const result = await this.store.transact(
-      [{ key: found.entry.key, revision: found.entry.revision }, ...guards],
+      [{ key: found.entry.key, revision: found.entry.revision }, ...besides.guards, ...guards],
       [
         { type: 'delete', key: found.entry.key },
         { type: 'put', key: dropPath(uid), value: dropToValue(intent) },
+        ...besides.changes,
         ...changes,
       ],
     );
@@ -400,6 +434,17 @@ export class CollectionCatalog {
 /** Nothing changes while the store is away, so what was known last holds. */
 function isAway(error: unknown): boolean {
   return isQuiverError(error) && error.kind === 'unavailable';
+}
+
+function hasAliases(name: string, aliases: string[]): QuiverError {
+  const shown = aliases.slice(0, ALIASES_NAMED_MAX).map((alias) => `"${alias}"`);
+  const more = aliases.length > shown.length ? ` and ${aliases.length - shown.length} more` : '';
+  const [what, them] = aliases.length === 1 ? ['alias', 'it'] : ['aliases', 'them'];
+  return new QuiverError(
+    'conflict',
+    `collection "${name}" has the ${what} ${shown.join(', ')}${more}: ` +
+      `switch or delete ${them} first, or delete all of it with force=true`,
+  );
 }
 
 function alreadyExists(name: string): QuiverError {

@@ -31,6 +31,20 @@ export function roleFor(key: Scoped, collection: string): Role | null {
   return best === null ? null : (best.role ?? key.role);
 }
 
+/** The scope of a key that has exactly this name; null: none has, or the key is limited to none. */
+export function scopeNaming({ collections }: Scoped, name: string): CollectionScope | null {
+  return collections?.find((scope) => scope.name === name) ?? null;
+}
+
+/**
+ * The role that a key has for a collection that it calls by an alias: that for the collection, unless the key names the
+ * alias itself. null: none.
+ */
+export function roleByAlias(key: Scoped, alias: string, collection: string): Role | null {
+  const scope = scopeNaming(key, alias);
+  return scope === null ? roleFor(key, collection) : (scope.role ?? key.role);
+}
+
 /** Whether there may be a collection for which the key has this role. */
 export function reachesSomewhere(key: Scoped, least: Role): boolean {
   return key.collections === null

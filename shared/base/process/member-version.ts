@@ -27,6 +27,7 @@ export const FEATURES = [
   'field-analysers',
   'list-parts',
   'boosts',
+  'aliases',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

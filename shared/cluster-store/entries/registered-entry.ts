@@ -5,6 +5,14 @@ import { RetryBackoff } from '../../base/time/retry-backoff';
 import type { SessionStore, StoreSession } from '../session-store';
 import type { MemberName } from './member-name';
 
+/** Follows since when an entry is there; it is as long as its session is kept, unless it is told otherwise. */
+export interface EntryTenure {
+  /** The entry was put under this session, perhaps once more. */
+  begun(session: StoreSession): void;
+  /** The entry is gone, or may be. */
+  ended(): void;
+}
+
 /**
  * One entry of the cluster store that exists as long as its owner lives: with it, a process registers as a member. It
  * is put under a session. When the session is lost, or somebody deletes the entry, it is put again under a new session.
@@ -19,6 +27,7 @@ export class RegisteredEntry {
   private readonly logger: Logger;
   private readonly name: Pick<MemberName, 'asked' | 'isFree' | 'isOurs' | 'isTaken'> | null;
   private readonly onTaken: (refusal: QuiverError) => void;
+  private readonly tenure: EntryTenure | null;
   private readonly backoff = new RetryBackoff();
   private readonly closing = new AbortController();
   private readonly running: Promise<void>;
@@ -45,10 +54,12 @@ export class RegisteredEntry {
     logger?: Logger;
     name?: Pick<MemberName, 'asked' | 'isFree' | 'isOurs' | 'isTaken'>;
     onTaken?: (refusal: QuiverError) => void;
+    tenure?: EntryTenure;
   }) {
     this.store = options.store;
     this.name = options.name ?? null;
     this.onTaken = options.onTaken ?? (() => undefined);
+    this.tenure = options.tenure ?? null;
     this.key = options.key;
     this.value = options.value;
     this.ttlSeconds = options.ttlSeconds;
@@ -92,6 +103,7 @@ export class RegisteredEntry {
       }
     }
     this.stopWatch?.();
+    this.tenure?.ended();
     await this.session?.close();
   }
 
@@ -102,6 +114,7 @@ export class RegisteredEntry {
     this.mustPut = false;
     try {
       this.putRevision = await this.put(session);
+      this.tenure?.begun(session);
     } catch (error) {
       this.mustPut = true;
       throw error;
@@ -120,6 +133,7 @@ export class RegisteredEntry {
     if (event.type === 'delete' && event.revision > this.putRevision) this.deleted = true;
     else if (event.type === 'delete' || (event.revision < this.putRevision && event.value !== this.value))
       this.mustPut = true;
+    if (this.deleted || this.mustPut) this.tenure?.ended();
   }
 
   /** Answers the revision of the put. Errors: already_exists when another process has the name; unavailable. */

@@ -2,6 +2,7 @@ import assert from 'node:assert';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import { RetryBackoff } from '../../base/time/retry-backoff';
+import { sharedMs } from '../../base/time/shared-clock';
 import { EtcdCallError, isEtcdCallError } from './etcd-call-error';
 import type { EtcdResponse } from './etcd-protocol';
 import type { EtcdTransport } from './etcd-transport';
@@ -13,6 +14,7 @@ const TTL_MIN_SECONDS = 2;
 /** A session as an etcd lease. Closing its transport stops the renewals, so the lease expires. */
 export class EtcdSession implements StoreSession {
   private readonly listeners: (() => void)[] = [];
+  private readonly keptListeners: ((untilMs: number) => void)[] = [];
   private readonly ending = new AbortController();
   private lost = false;
 
@@ -20,6 +22,7 @@ export class EtcdSession implements StoreSession {
     private readonly transport: EtcdTransport,
     readonly id: string,
     private readonly renewalMs: number,
+    private keptUntilMs: number,
   ) {
     const abandon = (): void => this.ending.abort();
     transport.closed.addEventListener('abort', abandon);
@@ -32,8 +35,9 @@ export class EtcdSession implements StoreSession {
   static async open(transport: EtcdTransport, { ttlSeconds }: { ttlSeconds: number }): Promise<EtcdSession> {
     assert(Number.isInteger(ttlSeconds) && ttlSeconds >= TTL_MIN_SECONDS, 'a session lives at least two seconds');
     // Repeatable: if the answer is lost, the lease that was granted expires with nothing bound to it.
+    const askedMs = sharedMs();
     const granted = await transport.call('Lease.LeaseGrant', { TTL: ttlSeconds }, { repeatable: true });
-    return new EtcdSession(transport, granted.ID, (ttlSeconds * 1000) / 3);
+    return new EtcdSession(transport, granted.ID, (ttlSeconds * 1000) / 3, askedMs + ttlSeconds * 1000);
   }
 
   get isLost(): boolean {
@@ -43,6 +47,11 @@ export class EtcdSession implements StoreSession {
   onLost(listener: () => void): void {
     if (this.lost) queueMicrotask(listener);
     else this.listeners.push(listener);
+  }
+
+  onKept(listener: (untilMs: number) => void): void {
+    this.keptListeners.push(listener);
+    listener(this.keptUntilMs);
   }
 
   async close(): Promise<void> {
@@ -77,13 +86,17 @@ export class EtcdSession implements StoreSession {
    */
   private async renew(): Promise<boolean> {
     const deadlineMs = Date.now() + Math.min(this.renewalMs, this.transport.callTimeoutMs);
+    // The lease lasts its time from when etcd got this, which is later.
+    const askedMs = sharedMs();
     const stream = await this.transport.stream('Lease.LeaseKeepAlive', { deadlineMs });
     return new Promise((resolve, reject) => {
       const { signal } = this.ending;
       const cancel = (): void => void setImmediate(() => stream.cancel());
       signal.addEventListener('abort', cancel);
       stream.on('data', (response: EtcdResponse<'Lease.LeaseKeepAlive'>) => {
-        resolve(Number(response.TTL) > 0);
+        const seconds = Number(response.TTL);
+        if (seconds > 0) this.keep(askedMs + seconds * 1000);
+        resolve(seconds > 0);
         stream.end();
       });
       stream.on('error', (error: { code: number; details: string }) => reject(EtcdCallError.fromStatus(error)));
@@ -94,6 +107,12 @@ export class EtcdSession implements StoreSession {
       if (signal.aborted) return cancel();
       stream.write({ ID: this.id });
     });
+  }
+
+  private keep(untilMs: number): void {
+    if (this.ending.signal.aborted) return;
+    this.keptUntilMs = untilMs;
+    for (const listener of this.keptListeners) listener(untilMs);
   }
 
   private lose(): void {

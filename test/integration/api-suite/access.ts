@@ -84,6 +84,8 @@ export function accessSuite(context: SuiteContext): void {
         ...ADMIN_LISTS,
         { method: 'GET', path: '/v1/health' },
         { method: 'GET', path: '/v1/me' },
+        { method: 'GET', path: '/v1/aliases' },
+        { method: 'POST', path: '/v1/aliases', body: { actions: [] } },
         { method: 'GET', path: '/v1/metrics/summary' },
         { method: 'GET', path: '/v1/unknown' },
       ].map(titleOf),

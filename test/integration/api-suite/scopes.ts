@@ -1,53 +1,61 @@
 import { type ApiAnswer, dataOf, errorOf } from '../../support/targets/api-client';
 import type { SuiteContext } from '../api-suite';
 
-interface Call {
+export interface Call {
   method: string;
   path: string;
   body?: unknown;
 }
 
 /** What a key that is limited to collections may call although it names none. */
-const OPEN = ['GET /v1/collections', 'GET /v1/health', 'GET /v1/jobs', 'GET /v1/me', 'GET /v1/metrics/summary'];
+const OPEN = [
+  'GET /v1/aliases',
+  'GET /v1/collections',
+  'GET /v1/health',
+  'GET /v1/jobs',
+  'GET /v1/me',
+  'GET /v1/metrics/summary',
+];
 /** A job that it may not see is not there for it. */
 const isHidden = (title: string): boolean => title.includes('/v1/jobs/{id}');
 /** Bodies that are read while they arrive: asked for apart. */
 const FORMS = ['POST /v1/documents/upload'];
 
+/** Every endpoint that needs a key, called about a collection; from the document that the service answers. */
+export async function callsAbout(context: SuiteContext, collection: string): Promise<[string, Call][]> {
+  const document = (await context.api.get('/openapi.json')).json as any;
+  return Object.entries<any>(document.paths).flatMap(([template, operations]) =>
+    Object.entries<any>(operations)
+      .filter(([, operation]) => operation.security === undefined)
+      .map(([verb, operation]): [string, Call] => {
+        const method = verb.toUpperCase();
+        const isOfCollection = template.startsWith('/v1/collections/');
+        const path = template
+          .replace(/\{(name|collection|collection_name)\}/, collection)
+          .replace(/\{shard\}/, '0')
+          .replace(/\{id\}/, isOfCollection ? 'a' : '999999');
+        const query = (operation.parameters ?? [])
+          .filter((given: any) => given.in === 'query' && given.required)
+          .map(({ name }: any) => `${name}=a`);
+        const example = operation.requestBody?.content?.['application/json']?.example;
+        const body =
+          example === undefined
+            ? undefined
+            : {
+                ...example,
+                ...(template === '/v1/collections' ? { name: collection } : {}),
+                ...('collection_name' in example ? { collection_name: collection } : {}),
+              };
+        return [
+          `${method} ${template}`,
+          { method, path: query.length === 0 ? path : `${path}?${query.join('&')}`, body },
+        ];
+      }),
+  );
+}
+
 /** Keys that are limited to collections, networks or a rate, by every endpoint that there is. */
 export function scopesSuite(context: SuiteContext): void {
-  /** Every endpoint that needs a key, called about a collection; from the document that the service answers. */
-  async function callsAbout(collection: string): Promise<[string, Call][]> {
-    const document = (await context.api.get('/openapi.json')).json as any;
-    return Object.entries<any>(document.paths).flatMap(([template, operations]) =>
-      Object.entries<any>(operations)
-        .filter(([, operation]) => operation.security === undefined)
-        .map(([verb, operation]): [string, Call] => {
-          const method = verb.toUpperCase();
-          const isOfCollection = template.startsWith('/v1/collections/');
-          const path = template
-            .replace(/\{(name|collection|collection_name)\}/, collection)
-            .replace(/\{shard\}/, '0')
-            .replace(/\{id\}/, isOfCollection ? 'a' : '999999');
-          const query = (operation.parameters ?? [])
-            .filter((given: any) => given.in === 'query' && given.required)
-            .map(({ name }: any) => `${name}=a`);
-          const example = operation.requestBody?.content?.['application/json']?.example;
-          const body =
-            example === undefined
-              ? undefined
-              : {
-                  ...example,
-                  ...(template === '/v1/collections' ? { name: collection } : {}),
-                  ...('collection_name' in example ? { collection_name: collection } : {}),
-                };
-          return [
-            `${method} ${template}`,
-            { method, path: query.length === 0 ? path : `${path}?${query.join('&')}`, body },
-          ];
-        }),
-    );
-  }
   const codeOf = (answer: ApiAnswer): number => answer.json?.error?.code ?? 200;
   const keyWith = async (fields: object): Promise<any> =>
     dataOf(await context.api.post('/v1/admin/keys', { name: 'limited', role: 'readonly', ...fields }));
@@ -56,7 +64,7 @@ export function scopesSuite(context: SuiteContext): void {
     test('are refused by every endpoint for any other collection, and for the service as a whole', async () => {
       const [own, other] = [await context.collection(), await context.collection()];
       const { key } = await keyWith({ role: 'readwrite', collections: [{ name: own, role: 'admin' }] });
-      const calls = await callsAbout(other);
+      const calls = await callsAbout(context, other);
       const codes = await Promise.all(
         calls.map(async ([title, call]) => [title, codeOf(await context.api.call({ ...call, key }))] as const),
       );
@@ -83,7 +91,7 @@ export function scopesSuite(context: SuiteContext): void {
     test('may call every endpoint of a collection for their own, as far as its role goes', async () => {
       const admin = await keyWith({ collections: [{ prefix: 'scoped-none', role: 'admin' }] });
       const reader = await keyWith({ collections: [{ prefix: 'scoped-none' }] });
-      const calls = (await callsAbout('scoped-none')).filter(
+      const calls = (await callsAbout(context, 'scoped-none')).filter(
         ([title]) => title.includes('/v1/collections/') || title === 'POST /v1/query',
       );
       const openTo = async (key: string): Promise<string[]> => {

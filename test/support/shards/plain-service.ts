@@ -8,6 +8,8 @@ import type {
 } from '../../../coordinator/models/embedding-provider';
 import { BuiltinModel } from '../../../coordinator/models/builtin-model';
 import type { VectorInput } from '../../../coordinator/service/service';
+import type { AliasTenure } from '../../../coordinator/service/aliases/alias-names';
+import type { AliasAudience } from '../../../coordinator/service/aliases/stored-aliases';
 import type { CollectionObstacle } from '../../../coordinator/service/collections/collection-obstacle';
 import type { StopWords } from '../../../coordinator/service/synonyms/own-stop-words';
 import type { SynonymRule } from '../../../coordinator/service/synonyms/synonym-rules';
@@ -107,6 +109,8 @@ export async function plainService(
     log?: Logger;
     openTarget?: OpenTarget | undefined;
     collectionObstacle?: CollectionObstacle;
+    aliasTenure?: AliasTenure;
+    aliasAudience?: AliasAudience;
     /** Called while it starts, as OtherProcesses has it. */
     onOpened?: (service: RunningService) => Promise<void>;
   } = {},
@@ -129,6 +133,8 @@ export async function plainService(
     quota: options.quota ?? UNBOUNDED,
     instanceId: options.instanceId ?? 'plain',
     collectionObstacle: options.collectionObstacle,
+    aliasTenure: options.aliasTenure,
+    aliasAudience: options.aliasAudience,
     openTarget: options.openTarget ?? targetOpener(readConfig(options.environment ?? {}, 1), TEST_SEALS),
     projectionWorker: join(__dirname, '../threads/projection-worker.js'),
   });

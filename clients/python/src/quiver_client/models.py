@@ -20,6 +20,7 @@ __all__ = [
     "ActivityProcess",
     "Adoption",
     "Aggregates",
+    "Alias",
     "ApiKey",
     "ApiKeyWithSecret",
     "Backup",
@@ -324,6 +325,18 @@ class CollectionInfo:
     """What words of its queries mean besides; None: nothing."""
     stop_words: StopWords | None = None
     """Its stop words besides those of the language; None: none."""
+
+
+@dataclass(frozen=True)
+class Alias:
+    """Another name of a collection."""
+
+    alias: str
+    collection: str
+    """The own name of the collection."""
+    created_at: datetime
+    switched_at: datetime | None
+    """When it was last moved; None: never."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ _DONE_ONCE = re.compile(
     r"POST /v1/collections(/{name}/(upsert|bulk_upsert|delete_batch|delete_by_filter|update_by_filter|reshard))?"
     r"|DELETE /v1/collections/{name}(/reshard|/delete/{id})?"
     r"|PATCH /v1/collections/{name}(/vectors/{id})?"
-    r"|POST /v1/documents/upload"
+    r"|POST /v1/documents/upload|POST /v1/aliases"
     r"|POST /v1/admin/keys(/{id}/rotate)?|(PATCH|DELETE) /v1/admin/keys/{id}"
     r"|POST /v1/admin/(backups|restore)|DELETE /v1/admin/(backups|restores)/{id}"
 )
@@ -68,6 +68,10 @@ GET_COLLECTION = _get("/v1/collections/{name}")
 UPDATE_COLLECTION = Operation("PATCH", "/v1/collections/{name}")
 # The repetition would find nothing, or another collection of that name.
 DELETE_COLLECTION = Operation("DELETE", "/v1/collections/{name}", is_safe=False)
+
+LIST_ALIASES = _get("/v1/aliases")
+# The repetition would find what was made, or not find what was deleted.
+CHANGE_ALIASES = _post("/v1/aliases", is_safe=False)
 
 STATS = _get("/v1/collections/{name}/stats")
 OPTIMIZE = _post("/v1/collections/{name}/optimize")

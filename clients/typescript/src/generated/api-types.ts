@@ -131,6 +131,15 @@ export interface Reshard {
   waits_for: string | null;
 }
 
+export interface Alias {
+  alias: string;
+  /** The own name of the collection. */
+  collection: string;
+  created_at: string;
+  /** When it was last moved; null: never. */
+  switched_at: string | null;
+}
+
 /** Milliseconds; present when include_timing is true. */
 export interface WriteTiming {
   embedding_ms: number;
@@ -1040,11 +1049,17 @@ export interface Operations {
   /**
    * Delete a collection with everything in it, for good: DELETE /v1/collections/{name}
    *
+   * One that has aliases only with `force=true`; they go with it.
+   *
    * Role: readwrite or admin.
    *
-   * Error codes: 400, 401, 403, 404, 422, 429, 500.
+   * Error codes: 400, 401, 403, 404, 409, 422, 429, 500.
    */
   delete_collections_name: {
+    query: {
+      /** Its aliases go with it, if it has any. Default: false. */
+      force?: boolean;
+    };
     answer: {
       deleted: string;
       name: string;
@@ -1171,6 +1186,50 @@ export interface Operations {
         version?: number;
       }>;
       count: number;
+    };
+  };
+  /**
+   * Create, switch and delete aliases: all of it, or nothing: POST /v1/aliases
+   *
+   * An alias is another name of a collection: every endpoint takes it, and answers with the collection’s own. `switch` moves it to another collection: a request that begins after the answer sees the new one, through whichever coordinator. Aliases and collections are one name space. Needs the role readwrite for the alias and for the collection that gets it; who uses an alias needs rights for the collection, or a key that names the alias. Answers the aliases that are named, as they are then.
+   *
+   * Role: readwrite or admin.
+   *
+   * Error codes: 400, 401, 403, 404, 409, 422, 429, 500.
+   */
+  post_aliases: {
+    body: {
+      /** 1 to 50, done in this order. */
+      actions: Array<{
+        /** A new alias of a collection. */
+        create?: {
+          alias: string;
+          collection: string;
+        };
+        /** The alias is moved to this collection. */
+        switch?: {
+          alias: string;
+          collection: string;
+        };
+        delete?: {
+          alias: string;
+        };
+      }>;
+    };
+    answer: {
+      aliases: Alias[];
+    };
+  };
+  /**
+   * List the aliases of collections that the key may use, by name: GET /v1/aliases
+   *
+   * Role: any.
+   *
+   * Error codes: 401, 403, 429, 500.
+   */
+  get_aliases: {
+    answer: {
+      aliases: Alias[];
     };
   };
   /**

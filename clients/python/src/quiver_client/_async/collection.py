@@ -118,9 +118,10 @@ class AsyncCollection(AsyncSearches):
         """Sets the most that the collection may hold; what is left out is not bounded, and nothing takes the quota away (admin)."""
         return await self._transport.call(operations.SET_QUOTA, CollectionInfo, path=self._path, body=given(items=items, bytes=bytes))
 
-    async def drop(self) -> None:
-        """Deletes the collection with everything in it, for good."""
-        await self._transport.call(operations.DELETE_COLLECTION, dict[str, Any], path=self._path)
+    async def drop(self, *, force: bool = False) -> None:
+        """Deletes the collection with everything in it, for good; with ``force``, its aliases go with it."""
+        query = {"force": "true"} if force else None
+        await self._transport.call(operations.DELETE_COLLECTION, dict[str, Any], path=self._path, query=query)
 
     # Writing
 

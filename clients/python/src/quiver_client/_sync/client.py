@@ -16,7 +16,7 @@ from .._version import __version__
 from ..bodies import given
 from ..credentials import credential, shown_address
 from ..errors import ConflictError, NotFoundError
-from ..models import Activity, Caller, CollectionInfo, Demo, DistanceMetric, Health, KeywordField, RerankedTexts, ServiceInfo, SignedIn
+from ..models import Activity, Alias, Caller, CollectionInfo, Demo, DistanceMetric, Health, KeywordField, RerankedTexts, ServiceInfo, SignedIn
 from ..notices import Notices, WarningMode
 from ..retries import RetryPolicy
 from ..tables import Rows
@@ -280,6 +280,21 @@ class QuiverClient:
         """All collections."""
         data = self._transport.call(operations.LIST_COLLECTIONS, dict[str, list[CollectionInfo]])
         return Rows(data["collections"])
+
+    def list_aliases(self) -> Rows[Alias]:
+        """The aliases of collections that the key may use, by name."""
+        data = self._transport.call(operations.LIST_ALIASES, dict[str, list[Alias]])
+        return Rows(data["aliases"])
+
+    def change_aliases(self, actions: Sequence[Mapping[str, Mapping[str, str]]]) -> Rows[Alias]:
+        """Creates, switches and deletes aliases: all of it, or nothing.
+
+        ``[{"switch": {"alias": "current", "collection": "articles-2"}}]``; ``create`` has the same, ``delete`` the alias alone.
+        What begins after the answer sees it, through any coordinator. Answers the aliases that are named, as they are then.
+        """
+        body = {"actions": list(actions)}
+        data = self._transport.call(operations.CHANGE_ALIASES, dict[str, list[Alias]], body=body)
+        return Rows(data["aliases"])
 
     # The service
 

@@ -119,9 +119,10 @@ class Collection(Searches):
         """Sets the most that the collection may hold; what is left out is not bounded, and nothing takes the quota away (admin)."""
         return self._transport.call(operations.SET_QUOTA, CollectionInfo, path=self._path, body=given(items=items, bytes=bytes))
 
-    def drop(self) -> None:
-        """Deletes the collection with everything in it, for good."""
-        self._transport.call(operations.DELETE_COLLECTION, dict[str, Any], path=self._path)
+    def drop(self, *, force: bool = False) -> None:
+        """Deletes the collection with everything in it, for good; with ``force``, its aliases go with it."""
+        query = {"force": "true"} if force else None
+        self._transport.call(operations.DELETE_COLLECTION, dict[str, Any], path=self._path, query=query)
 
     # Writing
 

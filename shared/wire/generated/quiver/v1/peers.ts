@@ -7,11 +7,27 @@ import type { MethodDefinition } from '@grpc/proto-loader'
 export interface AdmitRequest {
   'id'?: (number);
   'subject'?: (string);
+  'aliasesRevision'?: (number | string | Long);
+  'alias'?: (string);
 }
 
 export interface AdmitRequest__Output {
   'id': (number);
   'subject': (string);
+  'aliasesRevision': (number);
+  'alias': (string);
+}
+
+export interface KnownAlias {
+  'held'?: (boolean);
+  'revision'?: (number | string | Long);
+  'collection'?: (string);
+}
+
+export interface KnownAlias__Output {
+  'held': (boolean);
+  'revision': (number);
+  'collection': (string);
 }
 
 export interface PeersClient extends grpc.Client {
@@ -37,6 +53,7 @@ export interface RateDecision {
   'limit'?: (number | string | Long);
   'remaining'?: (number | string | Long);
   'resetSeconds'?: (number);
+  'knownAlias'?: (KnownAlias | null);
 }
 
 export interface RateDecision__Output {
@@ -45,4 +62,5 @@ export interface RateDecision__Output {
   'limit': (number);
   'remaining': (number);
   'resetSeconds': (number);
+  'knownAlias': (KnownAlias__Output | null);
 }

@@ -14,6 +14,7 @@ async function openStore(): Promise<ClusterStore & SessionStore> {
     id: 's',
     isLost: false,
     onLost: () => undefined,
+    onKept: () => undefined,
     close: async () => void (await store.transact([], [{ type: 'delete', key: PATH }])),
   });
   return {

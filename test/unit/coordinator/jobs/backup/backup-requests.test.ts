@@ -1,4 +1,5 @@
 import type { CollectionObstacle } from '../../../../../coordinator/service/collections/collection-obstacle';
+import { ALIASES_PATH, aliasesToValue } from '../../../../../coordinator/service/collections/alias-record';
 import { collectionToValue } from '../../../../../coordinator/service/collections/collection-record';
 import { StoredJobs } from '../../../../../coordinator/jobs/record/stored-jobs';
 import { ONLY_DRIVER } from '../../../../../coordinator/jobs/driving/owned-entry';
@@ -119,6 +120,26 @@ test('what not every member knows is not restored', async () => {
   }
   expect((await store.list('/q/restores')).entries).toEqual([]);
   expect((await requests.restore(restore)).collections).toHaveLength(1);
+});
+
+test('nothing is restored into a name that is an alias', async () => {
+  const record = collectionToValue({
+    ...{ uid: 'c', identity: 'c', name: 'c', dim: 2, metric: 'l2', description: null, language: null },
+    ...{ quantization: 'int8', shards: 1, replicas: 1, minInSync: 1, createdAt: '', embeddingModel: null },
+    state: 'ready',
+  });
+  const key = `backups/${ID}.json`;
+  const object = { key: `data/${ID}/c.0/a/shard.json`, bytes: 1, sha256: 'ab'.repeat(32) };
+  const shards = [{ items: 0, totalBytes: 1, needs: [ID], manifest: object }];
+  const collections = [{ name: 'c', uid: 'c', record, shards }];
+  objects.set(key, sealedText({ ...manifest, collections }, { seals: TEST_SEALS, key }));
+  const aliases = new Map([['c', { collection: 'other', createdAt: '', switchedAt: null }]]);
+  await store.transact([], [{ type: 'put', key: ALIASES_PATH, value: aliasesToValue(aliases) }]);
+  await expect(requests.restore({ backup: ID, rename: {}, keys: false })).rejects.toMatchObject({
+    kind: 'already_exists',
+    message: expect.stringContaining('"c" is an alias of collection "other"'),
+  });
+  expect((await store.list('/q/restores')).entries).toEqual([]);
 });
 
 test('a backup under way is given up also where its target is one of this service no more', async () => {

@@ -41,7 +41,13 @@ class ScriptedStore {
 
   async openSession(): Promise<StoreSession> {
     this.sessions += 1;
-    return { id: `session-${this.sessions}`, isLost: false, onLost: () => undefined, close: async () => undefined };
+    return {
+      id: `session-${this.sessions}`,
+      isLost: false,
+      onLost: () => undefined,
+      onKept: () => undefined,
+      close: async () => undefined,
+    };
   }
 
   /**

@@ -59,6 +59,8 @@ test('the client has a method for each operation, and asks for none besides', as
   await client.openApi();
   await client.createCollection({ name: 'a', dim: 2, metadata: 'disk' });
   await client.listCollections();
+  await client.listAliases();
+  await client.changeAliases([{ delete: { alias: 'a' } }]);
   await client.uploadDocument({ collection_name: 'a', file: 'text' });
   await client.query({ collection_name: 'a', query: 'what' });
   await client.health();

@@ -1,0 +1,70 @@
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import type { StoreEntry } from '../../../shared/cluster-store/cluster-store';
+
+/**
+ * All aliases are one entry: a change of several is one put, and whoever makes or deletes a collection guards one
+ * revision.
+ */
+export const ALIASES_PATH = '/q/aliases';
+/** The entry fits into a message of etcd's, whatever the names are. */
+export const ALIASES_MAX = 2_000;
+
+/** As the entry has it; without its name, which is the key. */
+export interface AliasRecord {
+  /** The name of a collection that clients see: who deletes one takes its aliases along. */
+  collection: string;
+  createdAt: string;
+  switchedAt: string | null;
+}
+
+/** By the name of the alias. */
+export type AliasTable = ReadonlyMap<string, AliasRecord>;
+
+export function aliasesToValue(table: AliasTable): string {
+  return JSON.stringify({
+    aliases: [...table].map(([alias, { collection, createdAt, switchedAt }]) => ({
+      alias,
+      collection,
+      created_at: createdAt,
+      ...(switchedAt !== null && { switched_at: switchedAt }),
+    })),
+  });
+}
+
+/** Of no entry: none. Errors: storage_failed when the text is not a table of aliases. */
+export function aliasesFromEntry(entry: Pick<StoreEntry, 'key' | 'value'> | null): AliasTable {
+  if (entry === null) return new Map();
+  try {
+    const { aliases } = JSON.parse(entry.value) as {
+      aliases: { alias: string; collection: string; created_at: string; switched_at?: string }[];
+    };
+    return new Map(
+      aliases.map(({ alias, collection, created_at: createdAt, switched_at: switchedAt = null }) => [
+        alias,
+        { collection, createdAt, switchedAt },
+      ]),
+    );
+  } catch (cause) {
+    throw new QuiverError('storage_failed', `the stored aliases at ${entry.key} are unreadable`, { cause });
+  }
+}
+
+/** Errors: already_exists for a name of a new collection that is one of an alias. */
+export function mustBeNoAlias(table: AliasTable, name: string): void {
+  const alias = table.get(name);
+  if (alias !== undefined)
+    throw new QuiverError(
+      'already_exists',
+      `"${name}" is an alias of collection "${alias.collection}", so no collection can have the name`,
+    );
+}
+
+/** Names of the aliases of a collection, in order. */
+export function aliasesOf(table: AliasTable, collection: string): string[] {
+  return [...table].flatMap(([alias, record]) => (record.collection === collection ? [alias] : [])).sort();
+}
+
+/** The table without the aliases of a collection. */
+export function withoutAliasesOf(table: AliasTable, collection: string): AliasTable {
+  return new Map([...table].filter(([, record]) => record.collection !== collection));
+}
