@@ -81,7 +81,7 @@ export function backupEndpoints({ backups }: { backups: BackupsService }): Endpo
       isOnce: true,
       handle: async ({ body, about, inStore, resolve }) => {
         const named = body?.collections;
-        const collections = named && [...new Set(await Promise.all(named.map((name) => resolve(name))))];
+        const collections = named && [...new Set(await Promise.all(named.map(async (name) => resolve(name))))];
         const begun = await inStore((dedup) => backups.create({ collections, target: body?.target }, dedup));
         about(`backup:${begun.id}`);
         return dataAnswer(backupData(begun));

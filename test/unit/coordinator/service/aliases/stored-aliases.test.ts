@@ -226,7 +226,7 @@ describe('what this process is not certain of', () => {
   test('is asked of the store once for all that ask before the question is sent', async () => {
     const { store, service } = await moved();
     store.listed.length = 0;
-    const answers = Array.from({ length: 20 }, () => service.aliases.names.resolve('a'));
+    const answers = Array.from({ length: 20 }, async () => service.aliases.names.resolve('a'));
     expect(new Set(await Promise.all(answers))).toEqual(new Set(['two']));
     expect(store.listed.length).toBeLessThanOrEqual(2);
   });
