@@ -121,7 +121,7 @@ function NewAlias({ collection, onClose, run }: FormProps) {
 }
 
 function MovedAlias({ collection, others, onClose, run }: FormProps & { others: Alias[] }) {
-  const [name, setName] = useState(others[0].alias);
+  const [name, setName] = useState(others[0]?.alias ?? '');
   return (
     <DialogForm title={`Switch an alias to ${collection}`} verb="Switch alias" onClose={onClose} run={() => run(name)}>
       <label class="field">
