@@ -28,9 +28,12 @@ import type { CollectionObstacle } from './service/collections/collection-obstac
 import type { CollectionQuota } from './service/collections/collection-quota';
 import { fallbackNotice } from './models/fallback-notice';
 import { type EmbeddingModelLoader, EmbeddingRegistry } from './models/embedding-registry';
+import { ProviderKeys } from './models/remote/provider-keys';
+import { RemoteProviders } from './models/remote/remote-providers';
 import { rerankLoader } from './models/rerank/rerank-loader';
 import { Rerankers, type RerankersElsewhere } from './models/rerank/rerankers';
 import { transformersLoader, type TransformersOptions } from './models/transformers/transformers-loader';
+import { embeddingProvidersIn } from '../shared/base/config/embedding-providers';
 import { rerankModelsIn, rerankNamesIn } from '../shared/base/config/rerank-models';
 import { AnswerMemory } from './api/load/answer-memory';
 import { sharedHeapGrowth, V8HeapGrowth } from './api/load/heap-growth';
@@ -52,6 +55,7 @@ import { BackupMetrics } from './api/metrics/backup-metrics';
 import { addClusterMetrics } from './api/metrics/cluster-metrics';
 import { addCollectionMetrics } from './api/metrics/collection-metrics';
 import { MeasuredEmbedding } from './api/metrics/measured-embedding';
+import { ProviderMetrics } from './api/metrics/provider-metrics';
 import { MeasuredReranking } from './api/metrics/measured-reranking';
 import { addQuotaMetrics } from './api/metrics/quota-metrics';
 import { RecentActivity } from './api/metrics/recent-activity';
@@ -235,6 +239,8 @@ export class ApiProcess {
     const embedding = new EmbeddingRegistry({
       configured: config.embeddingModel,
       loader: this.embeddingLoader(),
+      others: config.embeddingModels,
+      remote: this.remoteProviders(parts.clusterStore),
       log,
       clock,
       patienceMs: config.requestTimeoutMs,
@@ -448,6 +454,7 @@ export class ApiProcess {
       backupSecret: _seal,
       backupSecretOther: _otherSeal,
       rerankApiKey: _rerankKey,
+      embeddingProviders: _providers,
       ...config
     } = this.config;
     const { keys, usage, catalog, aliases } = main;
@@ -521,6 +528,31 @@ export class ApiProcess {
       pin: { model: config.embeddingModel, revision: config.embeddingRevision, sha256: config.embeddingSha256 },
       threads: config.embeddingThreads,
     });
+  }
+
+  /** The models of EMBEDDING_PROVIDERS. Errors: invalid_parameter for a key that can't be read. */
+  private remoteProviders(store: ClusterStore): RemoteProviders {
+    const { clock, config, shutdown } = this;
+    const { log, cacheDir, timeoutMs } = this.modelOptions('embedding');
+    const providers = embeddingProvidersIn(config.embeddingProviders);
+    const keys = new ProviderKeys({ providers, log });
+    shutdown.defer(async () => keys.close());
+    const remote = new RemoteProviders({
+      providers,
+      keyOf: (provider) => keys.of(provider),
+      store,
+      cacheDir: join(cacheDir, 'vectors'),
+      timeoutMs,
+      dimMax: config.vectorDimMax,
+      clock,
+      log,
+      observer: new ProviderMetrics(
+        providers.map(({ name }) => name),
+        this.metrics,
+      ),
+    });
+    void remote.tidy();
+    return remote;
   }
 
   /** The models of RERANK_MODEL; none is loaded by this. */

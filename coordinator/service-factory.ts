@@ -221,6 +221,7 @@ export function createService(options: {
     log,
     defaults,
     quota: options.quota,
+    embedder,
     collectionObstacle: options.collectionObstacle,
     forget: (identity) => judgements.forget(identity),
     aliasesGone: () => aliases.settled(),

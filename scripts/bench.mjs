@@ -16,6 +16,7 @@ const STAMP = join(FOLDER, 'node_modules', '.quiver-stamp');
 const BENCHES = {
   text: ['../test/bench/text/text-bench.mjs', 'textBench'],
   embed: ['../test/bench/embed-speed.mjs', 'benchEmbed'],
+  provider: ['../test/bench/provider-bench.mjs', 'providerBench'],
   keyword: ['../test/bench/keyword-bench.mjs', 'keywordBench'],
   map: ['../test/bench/map-bench.mjs', 'mapBench', { etcd: true }],
   quiet: ['../test/bench/quiet-bench.mjs', 'quietBench', { etcd: true }],

@@ -49,6 +49,8 @@ export interface NewCollectionOptions {
   shards?: number;
   replicas?: number;
   ttlSeconds?: number;
+  /** As of `create` alone. */
+  embedding?: object;
 }
 
 /** As the service bounds them. */
@@ -102,6 +104,16 @@ const SYNONYMS_HELP =
 
 const STOP_WORDS_HELP = 'JSON with stop words besides those of the language: {"add": ["item"], "remove": ["the"]}';
 
+const EMBEDDING_HELP =
+  'the model of its texts: "local:builtin", "openai:text-embedding-3-small", or JSON with more: ' +
+  '{"model": "local:…", "query_prefix": "query: ", "truncate_dim": 256}';
+
+function embeddingOf(given: string): object {
+  const embedding = /^\s*\{/.test(given) ? jsonOf(given) : { model: given };
+  if (typeof embedding === 'object' && embedding !== null && !Array.isArray(embedding)) return embedding;
+  throw new InvalidArgumentError('It must be a model or an object with model.');
+}
+
 function synonymsOf(given: string): unknown[] {
   const rules = jsonOf(given);
   if (Array.isArray(rules)) return rules;
@@ -144,7 +156,7 @@ function keywordFields(text: string): GivenField[] {
 /** The body of POST /v1/collections. */
 export function newCollectionBody(
   name: string,
-  dim: number,
+  dim: number | undefined,
   {
     metric,
     description,
@@ -159,6 +171,7 @@ export function newCollectionBody(
     shards,
     replicas,
     ttlSeconds,
+    embedding,
   }: NewCollectionOptions,
 ): Record<string, unknown> {
   return {
@@ -177,6 +190,7 @@ export function newCollectionBody(
     shards,
     replicas,
     ttl_seconds: ttlSeconds,
+    embedding,
   };
 }
 
@@ -232,15 +246,22 @@ export function addCollectionCommands(program: Command, context: CommandContext)
     .description('make a collection')
     .argument('<name>', 'letters, digits, "-" and "_"');
   withNewCollectionOptions(
-    connected(create).requiredOption('--dim <count>', 'dimensions of its vectors', wholeNumber(1, DIM_MAX)),
+    connected(create).option(
+      '--dim <count>',
+      'dimensions of its vectors; with --embedding those of the model',
+      wholeNumber(1, DIM_MAX),
+    ),
   )
+    .option('--embedding <model>', EMBEDDING_HELP, embeddingOf)
     .option('--if-missing', 'succeed when it is there already')
     .option('--json', 'print JSON')
     .action(
       async (
         name: string,
-        options: ConnectionOptions & NewCollectionOptions & { dim: number; ifMissing?: true; json?: true },
+        options: ConnectionOptions & NewCollectionOptions & { dim?: number; ifMissing?: true; json?: true },
       ) => {
+        if (options.dim === undefined && options.embedding === undefined)
+          throw new CommandError('give --dim or --embedding', EXIT_CODES.usage);
         const connection = connect(context, options);
         const made = await connection
           .call('POST', urlPath('v1', 'collections'), { body: newCollectionBody(name, options.dim, options) })

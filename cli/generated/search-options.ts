@@ -14,6 +14,7 @@ export const SEARCH_OPTIONS = {
   exact: { kind: 'boolean', says: 'compares with every vector' },
   boosts: { kind: 'other', says: 'change scores by what items are' },
   boost_mode: { kind: 'choice', choices: ['multiply', 'add'], says: 'multiply (default)' },
+  vector_model: { kind: 'string', says: 'the model that the vectors of the request are of' },
   fields: { kind: 'texts', says: 'paths of the metadata that results carry, such as "author.name"' },
   include_text: { kind: 'boolean', says: 'results also carry their text' },
   total: { kind: 'boolean', says: 'the answer also has `total_matches`' },

@@ -34,21 +34,21 @@ export class BuiltinModel implements EmbeddingModel {
   /** In slices, one text per step, so that many texts, or one call beside many others, block nobody. */
   embed(texts: string[], options: EmbedOptions): Promise<Float32Array[]> {
     for (const [index, text] of texts.entries()) {
-      const left = text.length - EMBEDDED_CHARACTERS_MAX;
+      const left = (options.prefix ?? '').length + text.length - EMBEDDED_CHARACTERS_MAX;
       if (left > 0) options.onCut?.({ index, read: EMBEDDED_CHARACTERS_MAX, left, unit: 'characters', isMore: false });
     }
-    return inSlices(this.steps(texts, options.dim));
+    return inSlices(this.steps(texts, options));
   }
 
   /** In characters. */
-  async measure(texts: string[]): Promise<TextLengths> {
-    return { lengths: texts.map((text) => text.length), most: EMBEDDED_CHARACTERS_MAX };
+  async measure(texts: string[], prefix = ''): Promise<TextLengths> {
+    return { lengths: texts.map((text) => prefix.length + text.length), most: EMBEDDED_CHARACTERS_MAX };
   }
 
-  private *steps(texts: string[], dim: number): Generator<undefined, Float32Array[]> {
+  private *steps(texts: string[], { dim, prefix = '' }: EmbedOptions): Generator<undefined, Float32Array[]> {
     const vectors: Float32Array[] = [];
     for (const text of texts) {
-      vectors.push(this.embedOne(text, dim));
+      vectors.push(this.embedOne(prefix + text, dim));
       yield;
     }
     return vectors;

@@ -31,13 +31,15 @@ export class CachingModel implements EmbeddingModel {
     return this.model.close?.() ?? Promise.resolve();
   }
 
-  measure(texts: string[]): Promise<TextLengths> {
-    return this.model.measure?.(texts) ?? Promise.resolve({ lengths: texts.map(() => 0), most: Infinity });
+  measure(texts: string[], prefix?: string): Promise<TextLengths> {
+    return this.model.measure?.(texts, prefix) ?? Promise.resolve({ lengths: texts.map(() => 0), most: Infinity });
   }
 
   async embed(texts: string[], options: EmbedOptions): Promise<Float32Array[]> {
     if (options.kind === 'passage') return this.model.embed(texts, options);
-    const keys = texts.map((text) => `${options.dim} ${text}`);
+    const { prefix } = options;
+    const head = prefix === undefined ? `${options.dim} ` : `${options.dim} ${prefix.length} ${prefix}`;
+    const keys = texts.map((text) => head + text);
     const known = keys.map((key) => this.queries.get(key));
     const missing = texts.filter((_, i) => known[i] === undefined);
     const cuts = new Map<number, CutText>();

@@ -1,3 +1,4 @@
+import type { CollectionEmbedding, ModelChoice } from './collection-embedding';
 import type { CutText } from './cut-text';
 
 /** What a text is embedded for: to search with, or to be found. Some models treat the two differently. */
@@ -14,6 +15,8 @@ export interface TextLengths {
 export interface EmbedOptions {
   dim: number;
   kind: EmbeddingKind;
+  /** Put before each text; absent: what the model itself asks for. */
+  prefix?: string | undefined;
   /** Told of each text that is longer than the model reads. */
   onCut?: ((cut: CutText) => void) | undefined;
 }
@@ -33,9 +36,10 @@ export interface EmbeddingModel {
    */
   embed(texts: string[], options: EmbedOptions): Promise<Float32Array[]>;
   /**
-   * How much of what it reads passages take. Absent: it is never less than a chunk of a document. Errors: unavailable.
+   * How much of what it reads passages take, with a prefix as embed has it. Absent: it is never less than a chunk of a
+   * document. Errors: unavailable.
    */
-  measure?(texts: string[]): Promise<TextLengths>;
+  measure?(texts: string[], prefix?: string): Promise<TextLengths>;
   /** Releases the model's resources; calls under way fail. */
   close?(): Promise<void>;
 }
@@ -47,6 +51,8 @@ export interface EmbeddingStatus {
   fallbackReason: string | null;
   /** Dimension of the model in use; null when it fits any, and before it is loaded. */
   dim: number | null;
+  /** What a collection may name as the model of its `embedding`. */
+  models: readonly string[];
 }
 
 /** Knows the configured model and opens others by name. */
@@ -58,6 +64,16 @@ export interface EmbeddingProvider {
    * loading.
    */
   model(name: string): Promise<EmbeddingModel>;
+  /**
+   * What embeds the texts of a collection: queries and passages with its prefixes, cut to its dimension. Errors: as
+   * model.
+   */
+  modelFor(collection: ModelChoice): Promise<EmbeddingModel>;
+  /**
+   * The dimension of vectors that are made so; null: any. Errors: invalid_parameter when nobody may have that made
+   * here, or it makes no sense; embedding_unavailable, unavailable.
+   */
+  dimensionOf(embedding: CollectionEmbedding): Promise<number | null>;
   /** For /v1/health. */
   status(): EmbeddingStatus;
 }

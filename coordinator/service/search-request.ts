@@ -52,6 +52,8 @@ export interface Query {
   effort: SearchEffort;
   /** What changes scores before anything is ranked: those of each list, where several are fused. undefined: nothing. */
   boosts?: Boosts | undefined;
+  /** The model that the vectors are of, if the caller says it. */
+  vectorModel?: string | undefined;
 }
 
 export type Source =

@@ -17,6 +17,7 @@ import type { JudgementsService } from './judgements-service';
 import type { JobsService } from './jobs-service';
 import type { AnswerHold } from './answer-hold';
 import type { GroupKey, LegName, SearchRequest, VectorSource } from './search-request';
+import type { CollectionEmbedding } from '../models/collection-embedding';
 import type { OfTexts } from '../models/cut-text';
 import type { RerankProvider } from '../models/rerank/reranker';
 import type { Scoped } from './keys/collection-scope';
@@ -173,7 +174,8 @@ export interface StorageQuota {
 
 export interface NewCollection {
   name: string;
-  dim: number;
+  /** undefined: that of its `embedding`. */
+  dim: number | undefined;
   metric: Metric;
   description: string | null;
   /** The language of its keyword text; null: none. */
@@ -198,6 +200,8 @@ export interface NewCollection {
   minInSync?: number;
   /** Items without an expires_at of their own expire so long after their last write; null: never. */
   ttlSeconds?: number | null;
+  /** How its texts become vectors; undefined: by the model that is configured when the first one comes. */
+  embedding?: CollectionEmbedding | undefined;
   /** Default: as settings have it; null: none. */
   quota?: StorageQuota | null | undefined;
 }
@@ -267,14 +271,18 @@ export interface CollectionView {
   minInSync: number;
   /** See NewCollection. */
   ttlSeconds: number | null;
-  /** The model of its first text; null before. */
+  /** The model of its `embedding`, or of its first text; null before. */
   embeddingModel: string | null;
+  /** See NewCollection; null: none. */
+  embedding: CollectionEmbedding | null;
   quota: StorageQuota | null;
 }
 
 export interface VectorInput {
   externalId: string;
   source: VectorSource;
+  /** The model that the vector is of, if the caller says it. */
+  vectorModel?: string | undefined;
   /** undefined keeps what is stored. */
   metadata: string | undefined;
   /**
@@ -338,6 +346,8 @@ export interface EncodedPart {
 export interface VectorPatch {
   externalId: string;
   vector: Float32Array | undefined;
+  /** See VectorInput. */
+  vectorModel?: string | undefined;
   text: string | undefined;
   /**
    * Whether the vector is made of the text. undefined: it is if the stored one was made of the stored text by the

@@ -30,6 +30,7 @@ export function SettingsPage({
           <Fact name="Dimension">{collection.dim}</Fact>
           <Fact name="Metric">{collection.distance_metric}</Fact>
           <Fact name="Model of texts">{collection.embedding_model ?? 'none yet'}</Fact>
+          {collection.embedding && <Fact name="Embedding">{shownEmbedding(collection.embedding)}</Fact>}
           <Fact name="Language of keywords">{collection.language ?? 'none'}</Fact>
           {collection.keyword_fields && (
             <Fact name="Keyword fields">{collection.keyword_fields.map(shownField).join(', ')}</Fact>
@@ -52,6 +53,18 @@ export function SettingsPage({
       </div>
     </div>
   );
+}
+
+/** What it says besides the model. */
+function shownEmbedding(embedding: NonNullable<Collection['embedding']>): string {
+  const { model, dtype, query_prefix: query, passage_prefix: passage, truncate_dim: dim } = embedding;
+  return [
+    model,
+    ...(dtype === null ? [] : [dtype]),
+    ...(query === null ? [] : [`queries behind ${JSON.stringify(query)}`]),
+    ...(passage === null ? [] : [`passages behind ${JSON.stringify(passage)}`]),
+    ...(dim === null ? [] : [`cut to ${dim}`]),
+  ].join(', ');
 }
 
 function Fact({ name, children }: { name: string; children: preact.ComponentChildren }) {

@@ -21,6 +21,8 @@ const LANGUAGES: Partial<Record<Language, string>> = {
   ru: 'Russian',
 };
 
+/** It fits any dimension. */
+const BUILTIN = 'local:builtin';
 /** Dimension of the default embedding model: what texts need. */
 const DIM_OF_TEXT = 384;
 
@@ -29,6 +31,7 @@ export function CreateCollection({ onClose, isCluster }: { onClose: () => void; 
   const [dim, setDim] = useState(DIM_OF_TEXT);
   const [metric, setMetric] = useState<Metric>('cosine');
   const [language, setLanguage] = useState<Language>('');
+  const [model, setModel] = useState('');
   const [shards, setShards] = useState(1);
   const [replicas, setReplicas] = useState(1);
   const [vectors, setVectors] = useState(100_000);
@@ -38,7 +41,9 @@ export function CreateCollection({ onClose, isCluster }: { onClose: () => void; 
   const create = async (): Promise<void> => {
     const body = {
       name,
-      dim,
+      // That of the model, where one is chosen; builtin fits any.
+      ...(model === '' || model === BUILTIN ? { dim } : {}),
+      ...(model === '' ? {} : { embedding: { model } }),
       distance_metric: metric,
       ...(language === '' ? {} : { language }),
       ...(isCluster ? { shards, replicas } : {}),
@@ -64,14 +69,27 @@ export function CreateCollection({ onClose, isCluster }: { onClose: () => void; 
         />
       </label>
       <div class="form-grid">
-        <NumberField
-          label="Dimension"
-          value={dim}
-          min={1}
-          max={16_384}
-          onValue={setDim}
-          hint={health === null ? '' : `For texts: that of ${health.embedding.active}`}
-        />
+        {(model === '' || model === BUILTIN) && (
+          <NumberField
+            label="Dimension"
+            value={dim}
+            min={1}
+            max={16_384}
+            onValue={setDim}
+            hint={health === null ? '' : `For texts: that of ${health.embedding.active}`}
+          />
+        )}
+        <label class="field">
+          <span class="label">Model of texts</span>
+          <select value={model} onChange={(event) => setModel(event.currentTarget.value)}>
+            <option value="">As configured at the first text</option>
+            {(health?.embedding.models ?? []).map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
         <label class="field">
           <span class="label">Metric</span>
           <select value={metric} onChange={(event) => setMetric(event.currentTarget.value as Metric)}>

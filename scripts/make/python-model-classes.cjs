@@ -40,6 +40,7 @@ const CLASSES = {
     doc: 'What keyword search looks in, and how much its words count.',
   },
   StopWords: { of: 'Collection.stop_words', doc: 'Stop words of a collection besides those of its language.' },
+  CollectionEmbedding: { of: 'Collection.embedding', doc: 'How texts of a collection become vectors, as it was made.' },
   CollectionInfo: { of: 'Collection', doc: 'A collection as it was made, and how many vectors it has.' },
   Alias: { of: 'Alias', doc: 'Another name of a collection.' },
   IndexState: { of: 'CollectionStats.index', doc: 'How far an index is built.' },

@@ -1,6 +1,11 @@
+import type { CollectionEmbedding } from '../../coordinator/models/collection-embedding';
 import { BuiltinModel } from '../../coordinator/models/builtin-model';
 import type { EmbeddingModel } from '../../coordinator/models/embedding-provider';
-import { EmbeddingRegistry, type EmbeddingModelLoader } from '../../coordinator/models/embedding-registry';
+import {
+  EmbeddingRegistry,
+  type EmbeddingModelLoader,
+  type RemoteModels,
+} from '../../coordinator/models/embedding-registry';
 import { QuiverError } from '../../shared/base/errors/quiver-error';
 import type { LogFields } from '../../shared/base/logs/logger';
 import { ManualClock } from '../support/manual-clock';
@@ -30,7 +35,13 @@ describe('EmbeddingRegistry', () => {
   test('the builtin model needs no loader and no warning', async () => {
     const { registry, warnings } = registryOf('builtin', null);
     expect(await registry.defaultModel()).toBeInstanceOf(BuiltinModel);
-    expect(registry.status()).toEqual({ configured: 'builtin', active: 'builtin', fallbackReason: null, dim: null });
+    expect(registry.status()).toEqual({
+      configured: 'builtin',
+      active: 'builtin',
+      fallbackReason: null,
+      dim: null,
+      models: ['local:builtin'],
+    });
     expect(warnings).toEqual([]);
   });
 
@@ -46,6 +57,7 @@ describe('EmbeddingRegistry', () => {
       active: 'builtin',
       fallbackReason: expect.stringContaining('some/model'),
       dim: null,
+      models: ['local:some/model', 'local:builtin'],
     });
   });
 
@@ -83,7 +95,7 @@ describe('EmbeddingRegistry', () => {
     clock.advance(61_000);
     expect((await registry.model('m')).name).toBe('m');
     expect((await registry.defaultModel()).name).toBe('m');
-    expect(registry.status()).toEqual({ configured: 'm', active: 'm', fallbackReason: null, dim: 3 });
+    expect(registry.status()).toMatchObject({ configured: 'm', active: 'm', fallbackReason: null, dim: 3 });
     expect(warnings.length).toBe(1);
   });
 
@@ -114,6 +126,101 @@ describe('EmbeddingRegistry', () => {
     });
     finish(new CountingModel('m'));
     await eventually('the model is there', async () => (await registry.model('m').catch(() => null))?.name === 'm');
+  });
+
+  describe('of a collection that says its model', () => {
+    /** A model that answers what it was asked for, so that a test sees it. */
+    const asked: { name: string; dtype: string | undefined; texts: string[]; prefix: string | undefined }[] = [];
+    const loader: EmbeddingModelLoader = async (name, dtype) => ({
+      name,
+      dim: 4,
+      embed: async (texts, { prefix }) => {
+        asked.push({ name, dtype, texts, prefix });
+        return texts.map(() => Float32Array.of(0, 3, 4, 12));
+      },
+    });
+    const remote: RemoteModels = {
+      names: ['big:m'],
+      model: async (provider, model) => Object.assign(new CountingModel(`${provider}:${model}`)),
+      dimensionOf: async () => 3,
+      close: async () => undefined,
+    };
+    const registryWith = (others: string[] = []) =>
+      new EmbeddingRegistry({
+        configured: 'm',
+        others,
+        loader,
+        remote,
+        log: { warn: () => undefined },
+        clock: new ManualClock(),
+        patienceMs: 60_000,
+      });
+    beforeEach(() => (asked.length = 0));
+
+    test('prefixes stand before texts of their kind, and vectors are cut and have unit length again', async () => {
+      const embedding = { model: 'local:m', queryPrefix: 'q: ', truncateDim: 3 };
+      const registry = registryWith();
+      expect(await registry.dimensionOf(embedding)).toBe(3);
+      const model = await registry.modelFor({ embeddingModel: 'm', embedding });
+      expect([model.name, model.dim]).toEqual(['m', 3]);
+      const [vector] = await model.embed(['a'], { dim: 3, kind: 'query' });
+      expect([...vector]).toEqual([0, Math.fround(0.6), Math.fround(0.8)]);
+      await model.embed(['b'], { dim: 3, kind: 'passage' });
+      expect(asked).toEqual([
+        { name: 'm', dtype: undefined, texts: ['a'], prefix: 'q: ' },
+        { name: 'm', dtype: undefined, texts: ['b'], prefix: undefined },
+      ]);
+      // A vector that is remembered is that of the same prefix.
+      const other = await registry.modelFor({ embeddingModel: 'm', embedding: { model: 'local:m' } });
+      await other.embed(['a'], { dim: 4, kind: 'query' });
+      await model.embed(['a'], { dim: 3, kind: 'query' });
+      expect(asked.slice(2)).toEqual([{ name: 'm', dtype: undefined, texts: ['a'], prefix: undefined }]);
+    });
+
+    test('without one it is that of its first text, or the default', async () => {
+      const registry = registryWith();
+      expect((await registry.modelFor({ embeddingModel: null })).name).toBe('m');
+      expect((await registry.modelFor({ embeddingModel: 'other' })).name).toBe('other');
+    });
+
+    test('files of another format are another model', async () => {
+      const registry = registryWith();
+      const model = await registry.modelFor({ embeddingModel: 'm', embedding: { model: 'local:m', dtype: 'fp32' } });
+      await model.embed(['a'], { dim: 4, kind: 'passage' });
+      await (await registry.defaultModel()).embed(['a'], { dim: 4, kind: 'passage' });
+      expect(asked.map(({ name, dtype }) => [name, dtype])).toEqual([
+        ['m', 'fp32'],
+        ['m', undefined],
+      ]);
+    });
+
+    test('a new one has a model that is configured, and sense', async () => {
+      const registry = registryWith(['other', 'm']);
+      expect(registry.status().models).toEqual(['local:m', 'local:other', 'local:builtin', 'big:m']);
+      expect(await registry.dimensionOf({ model: 'local:other' })).toBe(4);
+      expect(await registry.dimensionOf({ model: 'big:m' })).toBe(3);
+      expect(await registry.dimensionOf({ model: 'local:builtin' })).toBeNull();
+      for (const embedding of [
+        { model: 'local:unknown' },
+        { model: 'big:unknown' },
+        { model: 'local:builtin', truncateDim: 2 },
+        { model: 'local:builtin', dtype: 'q8' },
+        { model: 'big:m', dtype: 'q8' },
+        { model: 'big:m', truncateDim: 4 },
+      ] as CollectionEmbedding[])
+        await expect(registry.dimensionOf(embedding)).rejects.toMatchObject({ kind: 'invalid_parameter' });
+      expect(asked).toEqual([]);
+    });
+
+    test('one that was made elsewhere is told by what is not here', async () => {
+      const { registry } = registryOf('builtin', null);
+      await expect(registry.modelFor({ embeddingModel: 'big:m', embedding: { model: 'big:m' } })).rejects.toMatchObject(
+        {
+          kind: 'embedding_unavailable',
+          message: expect.stringMatching(/"big:m".*EMBEDDING_PROVIDERS is not set/),
+        },
+      );
+    });
   });
 
   test('closes what it opened', async () => {

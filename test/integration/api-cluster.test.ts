@@ -1,8 +1,10 @@
 import { startCluster, startSmallCluster } from '../support/targets/cluster-target';
 import { describeApi } from './api-suite';
 import { describeLimits } from './api-suite/limits';
+import { describeCollectionModels } from './api-suite/collection-models';
 import { describeRerank } from './api-suite/rerank';
 
 describeApi('a cluster of three nodes and two coordinators', startCluster);
 describeLimits('a cluster', startSmallCluster);
 describeRerank('a small cluster', startSmallCluster);
+describeCollectionModels('a small cluster', startSmallCluster);

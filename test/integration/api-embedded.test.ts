@@ -1,6 +1,7 @@
 import { startEmbedded, startOnOneProcessor } from '../support/targets/embedded-target';
 import { describeApi } from './api-suite';
 import { describeLimits } from './api-suite/limits';
+import { describeCollectionModels } from './api-suite/collection-models';
 import { describeRerank } from './api-suite/rerank';
 
 describeApi('an embedded process', startEmbedded);
@@ -8,3 +9,4 @@ describeApi('an embedded process whose collections have three shards', () => sta
 describeApi('an embedded process on one processor', () => startOnOneProcessor({ HTTP_THREADS: '1' }));
 describeLimits('an embedded process', startEmbedded);
 describeRerank('an embedded process', startEmbedded);
+describeCollectionModels('an embedded process', startEmbedded);

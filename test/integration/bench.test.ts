@@ -184,6 +184,17 @@ test('measures what a model takes for texts, and searches beside it', async () =
   for (const ms of [rerankMs, rerankBesideMs]) expect(ms).toBeGreaterThan(0);
 });
 
+test('measures what an embedding provider takes, asked as the service does it and by bare calls', async () => {
+  const model = join(folder, 'provided');
+  writeTinyModel(model);
+  const module = pathToFileURL(resolve(__dirname, '../bench/provider-bench.mjs')).href;
+  const words = ['--model', model, '--texts', '40', '--rounds', '1', '--batch', '8', '--threads', '1'];
+  const text = resolve(__dirname, '../../docs');
+  const printed = await run(module, `providerBench(${JSON.stringify([...words, '--text', text])})`);
+  for (const line of ['bare calls', 'as the service asks', 'and keeps them', 'from the cache'])
+    expect(printed).toMatch(new RegExp(`^  ${line} +\\d+ texts/s`, 'm'));
+});
+
 test('measures what a process takes that may have little memory, and how it answers', async () => {
   const json = join(folder, 'small-node.json');
   const words = [

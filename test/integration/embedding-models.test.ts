@@ -51,6 +51,7 @@ describe('embedding models of a service', () => {
       active: second,
       fallback_reason: null,
       dim: expect.any(Number),
+      models: [`local:${second}`, 'local:builtin'],
     });
     expect((await after.data('POST', '/v1/collections/kept/search', question)).results).toEqual(results);
     await after.data('POST', '/v1/collections', { name: 'newer', dim: 32 });
@@ -99,6 +100,7 @@ describe('embedding models of a service', () => {
       active: 'builtin',
       fallback_reason: `The embedding model "${model}" can't be loaded: the hub can't be reached at 127.0.0.1:9`,
       dim: null,
+      models: [`local:${model}`, 'local:builtin'],
     });
     await service.data('POST', '/v1/collections', { name: 'lexical', dim: 7 });
     await service.data('POST', '/v1/collections/lexical/bulk_upsert', texts(0, 3));

@@ -80,6 +80,7 @@ const FLOORS: Record<string, string[][]> = {
     ['service/judgements-service.ts'],
     ['service/aggregates-service.ts', 'service/aliases-service.ts', 'service/jobs-service.ts'],
     [
+      'models/collection-embedding.ts',
       'models/cut-text.ts',
       'models/rerank/reranker.ts',
       'service/answer-hold.ts',
@@ -138,7 +139,7 @@ const FLOORS: Record<string, string[][]> = {
 const PURE_CORE = [
   /^coordinator\/service\/answer-hold\.ts$/,
   /^coordinator\/service\/pages\.ts$/,
-  /^coordinator\/models\/(?:cut-text|rerank\/reranker)\.ts$/,
+  /^coordinator\/models\/(?:collection-embedding|cut-text|rerank\/reranker)\.ts$/,
   /^coordinator\/service\/idempotency\/(store-dedup|write-dedup|moved-dedup)\.ts$/,
   /^coordinator\/cluster\/placement\/(?:placement|plan|plan-moves|planned-change|promotion)\.ts$/,
   /^coordinator\/service\/collections\/(?:alias-record|collection-record)\.ts$/,

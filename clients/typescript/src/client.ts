@@ -68,8 +68,8 @@ export class QuiverClient {
 
   /**
    * A collection, which is made where there is none. A ConflictError where there is one with another dimension or
-   * metric, or where `language`, `keyword_fields`, `keyword_positions`, `quantization`, `metadata` or `vectors` is
-   * given and differs: these can't be changed. What else is given is for a new collection only.
+   * metric, or where `language`, `keyword_fields`, `keyword_positions`, `quantization`, `metadata`, `vectors` or
+   * `embedding` is given and differs: these can't be changed. What else is given is for a new collection only.
    */
   async getOrCreate<Meta extends object = Metadata>(
     collection: api.NewCollection,
@@ -92,6 +92,7 @@ export class QuiverClient {
       quantization,
       metadata,
       vectors,
+      embedding: made,
     } = collection;
     // An analyser that is the collection's language is none of a field's own.
     const own = there.language ?? 'unicode';
@@ -100,6 +101,13 @@ export class QuiverClient {
       weight: weight ?? 1,
       ...(analyser !== undefined && analyser !== own && { analyser }),
     }));
+    const embedding = made && {
+      model: made.model,
+      dtype: made.dtype ?? null,
+      query_prefix: made.query_prefix ?? null,
+      passage_prefix: made.passage_prefix ?? null,
+      truncate_dim: made.truncate_dim ?? null,
+    };
     const wanted = Object.entries({
       dim,
       distance_metric,
@@ -109,6 +117,7 @@ export class QuiverClient {
       quantization,
       metadata,
       vectors,
+      embedding,
     }).filter(([, value]) => value !== undefined && value !== null);
     const differences = wanted.flatMap(([name, value]) =>
       JSON.stringify(there[name as keyof Collection]) === JSON.stringify(value)

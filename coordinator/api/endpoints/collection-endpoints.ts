@@ -8,6 +8,8 @@ import type {
   VectorsService,
   VectorView,
 } from '../../service/service';
+import type { z } from 'zod';
+import type { CollectionEmbedding } from '../../models/collection-embedding';
 import type { KeywordFields } from '../../../shared/contract/shard/keyword-fields';
 import { takenFrom } from '../../service/pages';
 import { exportedVectorJson } from '../answers/answer-json';
@@ -45,6 +47,7 @@ function collectionData(view: CollectionView & { job?: string | undefined }) {
     min_in_sync: view.minInSync,
     ttl_seconds: view.ttlSeconds,
     embedding_model: view.embeddingModel,
+    embedding: shownEmbedding(view.embedding),
     quota: view.quota,
     ...(view.job !== undefined && { job_id: view.job }),
   };
@@ -54,6 +57,18 @@ function collectionData(view: CollectionView & { job?: string | undefined }) {
 /** Absent in what an earlier version kept for a repetition. */
 function shownStopWords(words: CollectionView['stopWords'] | undefined): { add: string[]; remove: string[] } | null {
   return words === undefined || words === null ? null : { add: [...words.add], remove: [...words.remove] };
+}
+
+function embeddingOf(given: NonNullable<z.output<ReturnType<typeof schemas.newCollection>>['embedding']>) {
+  const { model, dtype, query_prefix: queryPrefix, passage_prefix: passagePrefix, truncate_dim: truncateDim } = given;
+  return { model, dtype, queryPrefix, passagePrefix, truncateDim };
+}
+
+/** The same. */
+function shownEmbedding(embedding: CollectionEmbedding | null | undefined) {
+  if (embedding === null || embedding === undefined) return null;
+  const { model, dtype = null, queryPrefix = null, passagePrefix = null, truncateDim = null } = embedding;
+  return { model, dtype, query_prefix: queryPrefix, passage_prefix: passagePrefix, truncate_dim: truncateDim };
 }
 
 function quotaOf({ items, bytes }: { items?: number | undefined; bytes?: number | undefined }): StorageQuota {
@@ -167,6 +182,7 @@ export function collectionEndpoints(parts: {
           replicas,
           min_in_sync: minInSync,
           ttl_seconds: ttlSeconds = null,
+          embedding,
         } = body;
         const input = {
           name,
@@ -186,6 +202,7 @@ export function collectionEndpoints(parts: {
           minInSync,
           ttlSeconds,
           quota,
+          ...(embedding !== undefined && { embedding: embeddingOf(embedding) }),
         };
         return dataAnswer(collectionData(await inStore((dedup) => collections.create(input, dedup))));
       },

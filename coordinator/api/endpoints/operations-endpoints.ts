@@ -73,6 +73,7 @@ export function operationsEndpoints(parts: { operations: OperationsService }): E
             active: health.embedding.active,
             fallback_reason: health.embedding.fallbackReason,
             dim: health.embedding.dim,
+            models: [...health.embedding.models],
           },
           rerank: { models: health.rerankModels },
         });

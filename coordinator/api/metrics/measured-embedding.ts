@@ -1,6 +1,7 @@
 import { Counter, Histogram } from 'prom-client';
 import type { ProcessMetrics } from '../../../shared/base/metrics/process-metrics';
 import type { CountsByStep, StepHistogram } from '../../../shared/base/metrics/step-histogram';
+import type { CollectionEmbedding, ModelChoice } from '../../models/collection-embedding';
 import type { EmbeddingModel, EmbeddingProvider, EmbeddingStatus } from '../../models/embedding-provider';
 import type { CountedCalls } from './recent-activity';
 
@@ -59,6 +60,14 @@ export class MeasuredEmbedding implements EmbeddingProvider, CountedCalls {
     return this.measure(await this.provider.model(name));
   }
 
+  async modelFor(collection: ModelChoice): Promise<EmbeddingModel> {
+    return this.measure(await this.provider.modelFor(collection));
+  }
+
+  dimensionOf(embedding: CollectionEmbedding): Promise<number | null> {
+    return this.provider.dimensionOf(embedding);
+  }
+
   status(): EmbeddingStatus {
     return this.provider.status();
   }
@@ -76,7 +85,9 @@ export class MeasuredEmbedding implements EmbeddingProvider, CountedCalls {
     if (found === undefined) {
       found = {
         name: model.name,
-        dim: model.dim,
+        get dim() {
+          return model.dim;
+        },
         embed: (texts, options) => this.embed(model, texts, options),
         ...(model.measure !== undefined && { measure: (texts: string[]) => model.measure!(texts) }),
       };

@@ -16,6 +16,7 @@ import {
 import { DEFAULT_METADATA_STORAGE, METADATA_STORAGES } from '../../../shared/contract/shard/metadata-storage';
 import { DEFAULT_QUANTIZATION, QUANTIZATIONS } from '../../../shared/contract/vector/quantization';
 import { DEFAULT_VECTOR_STORAGE, VECTOR_STORAGES } from '../../../shared/contract/vector/vector-storage';
+import { MODEL_DTYPES, modelParts } from '../../models/collection-embedding';
 import { excessOfStopWords } from '../../service/synonyms/own-stop-words';
 import { faultOfRules, SYNONYM_BOUNDS, type SynonymRule } from '../../service/synonyms/synonym-rules';
 import { type HttpLimits, REQUEST_BOUNDS } from '../requests/http-limits';
@@ -39,6 +40,8 @@ const { descriptionCharactersMax, nameCharactersMax, exportDefault, exportMax, r
 /** As much as a number can say exactly. */
 const QUOTA_MAX = Number.MAX_SAFE_INTEGER;
 const description = z.string().max(descriptionCharactersMax);
+/** An instruction, not a text. */
+const PREFIX_CHARACTERS_MAX = 1000;
 const TTL_LATER = 'It holds for the writes that come: an item keeps what its last write gave it.';
 
 /** One that is not known is a bad parameter (400), as a language. */
@@ -137,6 +140,40 @@ const synonymsAnswer = z
   .nullable()
   .meta({ description: 'What words of its queries mean besides; null: nothing.' });
 
+const prefix = z.string().max(PREFIX_CHARACTERS_MAX);
+function embedding(limits: HttpLimits) {
+  return z
+    .object({
+      model: z
+        .string()
+        .max(nameCharactersMax)
+        .meta({
+          description:
+            '"local:" and EMBEDDING_MODEL, one of EMBEDDING_MODELS or builtin; or a provider of ' +
+            'EMBEDDING_PROVIDERS and a model of its, as "openai:text-embedding-3-small".',
+        })
+        .refine((model) => modelParts(model) !== null, {
+          error: 'must be "local:" or a provider and a colon, and the name of a model',
+        }),
+      dtype: optional(z.enum(MODEL_DTYPES)).meta({
+        description: 'Number format of a local model. Default: EMBEDDING_DTYPE.',
+      }),
+      query_prefix: optional(prefix).meta({
+        description: 'Put before texts that are looked for. Default: what the model itself asks for.',
+      }),
+      passage_prefix: optional(prefix).meta({ description: 'The same before texts that are stored.' }),
+      truncate_dim: optional(integer(1, limits.vectorDimMax)).meta({
+        description:
+          'Vectors are cut to so many numbers and brought to unit length again: for models that are made for it.',
+      }),
+    })
+    .meta({
+      description:
+        'How its texts become vectors, for good. Its dim is then that of the model. ' +
+        'Default: by EMBEDDING_MODEL, when its first text comes.',
+    });
+}
+
 /** Path parameters of all endpoints for one collection. */
 export const collectionParameters = z.object({ name: collectionName });
 /** The same, with the name that the contract uses for PATCH and export. */
@@ -166,9 +203,11 @@ const quotaAnswer = z
 export const quotaBody = z.object(quotaFields);
 
 export function newCollection(limits: HttpLimits) {
-  return z.object({
+  const fields = z.object({
     name: collectionName,
-    dim: integer(1, limits.vectorDimMax),
+    dim: optional(integer(1, limits.vectorDimMax)).meta({
+      description: 'Numbers of its vectors. Needed unless embedding says by which model they are made.',
+    }),
     distance_metric: withDefault(z.enum(METRICS), 'cosine'),
     description: optional(description),
     language: optional(language),
@@ -204,6 +243,11 @@ export function newCollection(limits: HttpLimits) {
       description:
         'The most that it may hold; needs the role admin. Default: COLLECTION_QUOTA_ITEMS and COLLECTION_QUOTA_BYTES.',
     }),
+    embedding: optional(embedding(limits)),
+  });
+  return fields.superRefine((body, context) => {
+    if (body.dim === undefined && body.embedding === undefined)
+      report(context, undefined, 'is required', { path: ['dim'], wanted: ['dim'] });
   });
 }
 
@@ -273,7 +317,17 @@ export const collectionAnswer = z
     embedding_model: z
       .string()
       .nullable()
-      .meta({ description: 'The model of the collection’s first text; null before.' }),
+      .meta({ description: 'The model of its embedding, or of its first text; null before.' }),
+    embedding: z
+      .object({
+        model: z.string(),
+        dtype: z.enum(MODEL_DTYPES).nullable(),
+        query_prefix: z.string().nullable(),
+        passage_prefix: z.string().nullable(),
+        truncate_dim: z.int().nullable(),
+      })
+      .nullable()
+      .meta({ description: 'How its texts become vectors, as it was made; null: by embedding_model.' }),
     quota: quotaAnswer,
     job_id: z.string().optional().meta({
       description:

@@ -27,6 +27,7 @@ export const healthAnswer = z.object({
     active: z.string(),
     fallback_reason: z.string().nullable(),
     dim: z.int().nullable().meta({ description: 'Dimension of the model in use; null when it fits any.' }),
+    models: z.array(z.string()).meta({ description: 'What the embedding of a collection may name.' }),
   }),
   rerank: z
     .object({ models: z.array(z.string()) })

@@ -166,6 +166,15 @@ function optionsOf(limits: HttpLimits) {
     boost_mode: option(boostMode, ({ query }, mode) => {
       if (query.boosts !== undefined) query.boosts = { ...query.boosts, mode };
     }),
+    vector_model: option(
+      optional(z.string().min(1).max(REQUEST_BOUNDS.nameCharactersMax)).meta({
+        description:
+          'The model that the vectors of the request are of. If the collection’s is another, they are refused (409).',
+      }),
+      ({ query }, model) => {
+        query.vectorModel = model;
+      },
+    ),
     fields: option(
       metadataFields.meta({
         description:

@@ -30,10 +30,15 @@ const { externalIdCharactersMax, fetchIdsMax, metadataDepthMax, scrollDefault, s
 /** Path parameters for one vector in a collection. */
 export const vectorPath = z.object({ name: collectionName, id: externalId });
 
+const vectorModel = optional(z.string().min(1).max(REQUEST_BOUNDS.nameCharactersMax)).meta({
+  description: 'The model that the vector is of. If the collection’s is another one, it is refused (409).',
+});
+
 function itemFields(limits: HttpLimits) {
   return {
     external_id: externalId,
     vector: optional(vector(limits.vectorDimMax)),
+    vector_model: vectorModel,
     text: optional(itemText(limits.textBytesMax)),
     content: optional(itemText(limits.textBytesMax)).meta({ description: 'Another name for text.' }),
     metadata: optional(metadata(limits)),
@@ -46,6 +51,7 @@ function itemFields(limits: HttpLimits) {
 interface GivenItem {
   external_id: string;
   vector?: Float32Array | undefined;
+  vector_model?: string | undefined;
   text?: string | undefined;
   content?: string | undefined;
   metadata?: string | undefined;
@@ -65,6 +71,7 @@ function inputFromItem(item: GivenItem, context: z.core.$RefinementCtx): VectorI
     metadata: item.metadata,
     text,
     ...(item.expires_at !== undefined && { expiresAt: item.expires_at }),
+    ...(item.vector_model !== undefined && { vectorModel: item.vector_model }),
   };
   return expected === undefined ? input : { ...input, expected };
 }
@@ -158,6 +165,7 @@ export function patchBody(limits: HttpLimits) {
           'true: the vector is made of the text, wherever the former one came from. false: it stays, and a warning says so. Left out: as text says.',
       }),
       vector: optional(vector(limits.vectorDimMax)),
+      vector_model: vectorModel,
       expires_at: expiresAt,
       if_version: ifVersion,
     })
@@ -170,7 +178,16 @@ export function patchBody(limits: HttpLimits) {
       if (embed === true && (text === undefined || text.trim() === '' || given !== undefined))
         report(context, body, 'needs a text, and no vector', { path: ['embed'] });
       const patched = json === undefined ? undefined : metadataPatch(json, body.metadata_mode === 'replace', limits);
-      return { vector: given, text, embeds: embed, metadata: patched, expected, expiresAt: expiry };
+      const { vector_model: model } = body;
+      return {
+        vector: given,
+        vectorModel: model,
+        text,
+        embeds: embed,
+        metadata: patched,
+        expected,
+        expiresAt: expiry,
+      };
     });
 }
 

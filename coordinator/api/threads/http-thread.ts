@@ -55,6 +55,7 @@ export interface HttpThreadData {
     | 'backupS3SessionToken'
     | 'backupSecret'
     | 'backupSecretOther'
+    | 'embeddingProviders'
     | 'rerankApiKey'
   >;
   state: Int32Array;

@@ -8,6 +8,7 @@ import { METRICS } from '../../../shared/contract/vector/metric';
 import { QUANTIZATIONS } from '../../../shared/contract/vector/quantization';
 import { VECTOR_STORAGES } from '../../../shared/contract/vector/vector-storage';
 import { collectionFromEntry, type CollectionRecord } from '../../service/collections/collection-record';
+import { MODEL_DTYPES } from '../../models/collection-embedding';
 import { excessOfStopWords } from '../../service/synonyms/own-stop-words';
 import { faultOfRules } from '../../service/synonyms/synonym-rules';
 import { type KeyRecord, keyFromEntry } from '../../service/keys/key-record';
@@ -69,6 +70,15 @@ const collection = z.object({
   createdAt: time,
   ttlSeconds: z.int().min(1).nullable().optional(),
   embeddingModel: text.nullable(),
+  embedding: z
+    .object({
+      model: text,
+      dtype: z.enum(MODEL_DTYPES).optional(),
+      queryPrefix: text.optional(),
+      passagePrefix: text.optional(),
+      truncateDim: z.int().min(1).max(DIM_MAX).optional(),
+    })
+    .optional(),
   quota: z.object({ items: most, bytes: most }).optional(),
   state: z.enum(['creating', 'ready']),
 });

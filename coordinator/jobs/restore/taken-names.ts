@@ -1,4 +1,5 @@
 import { shownFields } from '../../../shared/contract/shard/keyword-fields';
+import { type CollectionEmbedding, embeddingKey } from '../../models/collection-embedding';
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import {
@@ -75,6 +76,8 @@ export function mustAgree(present: CollectionRecord, before: CollectionRecord, f
   const { embeddingModel: model } = present;
   if (model !== null && before.embeddingModel !== null && model !== before.embeddingModel)
     differing.push(`embedding_model ${shown(model)} and not ${shown(before.embeddingModel)}`);
+  else if (embeddingKey(present.embedding) !== embeddingKey(before.embedding))
+    differing.push(`embedding ${embeddingText(present.embedding)} and not ${embeddingText(before.embedding)}`);
   if (differing.length === 0) return;
   const kind = present.dim === before.dim ? 'invalid_parameter' : 'dimension_mismatch';
   throw new QuiverError(
@@ -85,6 +88,10 @@ export function mustAgree(present: CollectionRecord, before: CollectionRecord, f
 
 function shown(value: string | number | null): string {
   return value === null ? 'none' : String(value);
+}
+
+function embeddingText(embedding: CollectionEmbedding | undefined): string {
+  return embedding === undefined ? 'none' : JSON.stringify(embedding);
 }
 
 function fieldsOf({ keywordFields }: CollectionRecord): string {

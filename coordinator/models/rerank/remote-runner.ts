@@ -1,11 +1,12 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import { type PostAnswer, postJson } from '../remote/json-post';
 import { modelFailure } from '../transformers/model-failure';
 import type { PairRunner } from './pair-dispatcher';
 
 /** Forms of servers that rerank: Text Embeddings Inference, and the one of Cohere, Jina, vLLM and others. */
 export type RemoteForm = 'tei' | 'cohere';
 
-export interface RemoteModel {
+export interface RemoteAddress {
   form: RemoteForm;
   /** The address that is called. */
   url: string;
@@ -25,7 +26,7 @@ export class RemoteRunner implements PairRunner {
   private readonly abort = new AbortController();
   private resolveEnded: () => void = () => undefined;
 
-  constructor(private readonly options: { name: string; remote: RemoteModel; apiKey: string; timeoutMs: number }) {
+  constructor(private readonly options: { name: string; remote: RemoteAddress; apiKey: string; timeoutMs: number }) {
     this.ended = new Promise((resolve) => (this.resolveEnded = resolve));
   }
 
@@ -35,29 +36,25 @@ export class RemoteRunner implements PairRunner {
       remote.form === 'tei'
         ? { query, texts, raw_scores: false, truncate: true }
         : { query, documents: texts, top_n: texts.length, ...(remote.model !== '' && { model: remote.model }) };
-    let response: Response;
-    let answer: unknown;
+    let posted: PostAnswer;
     try {
-      response = await fetch(remote.url, {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          ...(apiKey !== '' && { authorization: `Bearer ${apiKey}` }),
-        },
-        body: JSON.stringify(body),
-        redirect: 'error',
-        signal: AbortSignal.any([this.abort.signal, AbortSignal.timeout(timeoutMs)]),
+      posted = await postJson({
+        url: remote.url,
+        apiKey,
+        body,
+        bytesMax: ANSWER_BYTES_MAX,
+        timeoutMs,
+        signal: this.abort.signal,
       });
-      answer = response.ok ? JSON.parse(await boundedText(response)) : await response.body?.cancel();
     } catch (cause) {
       throw new QuiverError('unavailable', `The rerank model "${name}" does not answer; the call may be retried`, {
         cause,
       });
     }
-    if (response.status === 429)
-      throw new QuiverError('overloaded', `The rerank model "${name}" is busy; try again later`);
-    if (!response.ok) throw new QuiverError('unavailable', `The rerank model "${name}" answers ${response.status}`);
-    return scoresIn(answer, remote.form, texts.length, name);
+    const { status, json } = posted;
+    if (status === 429) throw new QuiverError('overloaded', `The rerank model "${name}" is busy; try again later`);
+    if (json === undefined) throw new QuiverError('unavailable', `The rerank model "${name}" answers ${status}`);
+    return scoresIn(json, remote.form, texts.length, name);
   }
 
   async close(): Promise<void> {
@@ -85,15 +82,4 @@ export function scoresIn(answer: unknown, form: RemoteForm, count: number, name:
   }
   if (found !== count) throw modelFailure(`The rerank model "${name}" does not answer one score for each text`);
   return scores;
-}
-
-async function boundedText(response: Response): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const piece of response.body ?? []) {
-    bytes += (piece as Uint8Array).length;
-    if (bytes > ANSWER_BYTES_MAX) throw new Error(`it answers more than ${ANSWER_BYTES_MAX} bytes`);
-    pieces.push(piece as Uint8Array);
-  }
-  return Buffer.concat(pieces).toString('utf8');
 }

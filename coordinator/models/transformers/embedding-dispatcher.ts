@@ -10,8 +10,8 @@ import { type BatchBounds, TextQueue, type WaitingText } from './text-queue';
  * Measured on two cores with a model of MiniLM's size and one thread: batches of eight short texts run 1.3 to 1.9 times
  * as fast as single texts; beyond about 250 tokens in all it gets slower again.
  */
-const TOGETHER: BatchBounds = { textsMax: 16, charactersMax: 1024 };
-const ALONE: BatchBounds = { textsMax: 1, charactersMax: Infinity };
+const TOGETHER: BatchBounds = { textsMax: 16, charactersMax: 1024, isPadded: true };
+const ALONE: BatchBounds = { textsMax: 1, charactersMax: Infinity, isPadded: true };
 /**
  * Texts that may wait. A call is accepted whatever its size if no text is waiting. A small model processes this many in
  * about ten seconds.
@@ -40,7 +40,8 @@ export class EmbeddingDispatcher {
 
   /**
    * Takes over `runners`, all of the same model. `timeoutMs` bounds a call; `restart` starts another runner of the same
-   * kind.
+   * kind. `bounds`, `requestsPerRunner`: default: as they are best for a model in a thread. `isOfOneText`: whether a
+   * batch may have failed for one of its texts; default: where the model fails, and does not end.
    */
   constructor(
     private readonly options: {
@@ -48,9 +49,12 @@ export class EmbeddingDispatcher {
       restart: () => Promise<EmbeddingRunner>;
       timeoutMs: number;
       log: Pick<Logger, 'warn' | 'error'>;
+      bounds?: BatchBounds;
+      requestsPerRunner?: number;
+      isOfOneText?: (error: unknown) => boolean;
     },
   ) {
-    this.bounds = options.runners.every(({ isInvariant }) => isInvariant) ? TOGETHER : ALONE;
+    this.bounds = options.bounds ?? (options.runners.every(({ isInvariant }) => isInvariant) ? TOGETHER : ALONE);
     this.seats = new RunnerSeats({
       ...options,
       what: 'an embedding worker',
@@ -157,12 +161,8 @@ export class EmbeddingDispatcher {
     batch: WaitingText<Call>[],
     error: unknown,
   ): Promise<void> {
-    if (
-      batch.length === 1 ||
-      seat.runner !== runner ||
-      !isQuiverError(error) ||
-      error.kind !== 'embedding_unavailable'
-    ) {
+    const { isOfOneText = hasFailed } = this.options;
+    if (batch.length === 1 || seat.runner !== runner || !isOfOneText(error)) {
       for (const { call } of batch) this.fail(call, error);
     } else {
       for (const one of batch) await this.run(seat, runner, [one]);
@@ -189,4 +189,8 @@ export class EmbeddingDispatcher {
     clearTimeout(call.timer);
     this.calls.delete(call);
   }
+}
+
+function hasFailed(error: unknown): boolean {
+  return isQuiverError(error) && error.kind === 'embedding_unavailable';
 }

@@ -57,9 +57,9 @@ export class ModelSource {
     });
   }
 
-  /** Errors: embedding_unavailable with the reason. */
-  async find(name: string): Promise<FoundModel> {
-    const { dtype, pin } = this.options;
+  /** `dtype`: default: that of the options. Errors: embedding_unavailable with the reason. */
+  async find(name: string, dtype = this.options.dtype): Promise<FoundModel> {
+    const { pin } = this.options;
     const isLocal = isFolder(resolve(name));
     const folder = isLocal ? resolve(name) : await this.cache.folderOf(hubName(name), dtype);
     const description = await describeModel({ name, folder, dtype }).catch((error: unknown) => refuse(error, isLocal));

@@ -48,6 +48,8 @@ export class RunnerSeats<R extends Runner> {
     private readonly options: {
       runners: readonly R[];
       restart: () => Promise<R>;
+      /** Default: one that runs, and one that follows. */
+      requestsPerRunner?: number | undefined;
       timeoutMs: number;
       what: string;
       log: Pick<Logger, 'warn' | 'error'>;
@@ -71,7 +73,8 @@ export class RunnerSeats<R extends Runner> {
    * from running idle.
    */
   *free(): Generator<{ seat: Seat<R>; runner: R }> {
-    for (let round = 1; round <= REQUESTS_PER_RUNNER; round++) {
+    const { requestsPerRunner = REQUESTS_PER_RUNNER } = this.options;
+    for (let round = 1; round <= requestsPerRunner; round++) {
       for (const seat of this.all)
         if (seat.runner !== null && seat.running < round) yield { seat, runner: seat.runner };
     }

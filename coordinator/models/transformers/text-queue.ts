@@ -8,11 +8,12 @@ export interface WaitingText<Call> {
   index: number;
 }
 
-/** Bounds of one batch. Padding brings all texts of a batch to the length of the longest. */
+/** Bounds of one batch. Where texts are padded, all of a batch take as long as the longest. */
 export interface BatchBounds {
   textsMax: number;
-  /** Length of the longest text × number of texts, in characters. */
+  /** Length of the longest text × number of texts, in characters; where nothing is padded, that of all. */
   charactersMax: number;
+  isPadded: boolean;
 }
 
 /** Texts considered for a batch: those that have waited longest. */
@@ -81,10 +82,11 @@ class Lane<Call> {
     this.next = 0;
   }
 
-  take({ textsMax, charactersMax }: BatchBounds): WaitingText<Call>[] {
-    this.fill();
+  take({ textsMax, charactersMax, isPadded }: BatchBounds): WaitingText<Call>[] {
+    this.fill(Math.max(WINDOW, isPadded ? 0 : textsMax));
     const oldest = this.window[0];
     if (textsMax === 1) return this.window.splice(0, 1);
+    if (!isPadded) return this.window.splice(0, this.fitting(textsMax, charactersMax));
     const spread = oldest.text.length * LENGTH_SPREAD + LENGTH_SLACK;
     const distance = ({ text }: WaitingText<Call>): number => Math.abs(text.length - oldest.text.length);
     const near = this.window.filter((waiting) => distance(waiting) <= spread).sort((a, b) => distance(a) - distance(b));
@@ -99,8 +101,20 @@ class Lane<Call> {
     return [...chosen];
   }
 
-  private fill(): void {
-    while (this.window.length < WINDOW && this.next < this.rest.length) this.window.push(this.rest[this.next++]);
+  /** How many of those that have waited longest, at least one. */
+  private fitting(textsMax: number, charactersMax: number): number {
+    let count = 1;
+    let characters = this.window[0].text.length;
+    while (count < Math.min(textsMax, this.window.length)) {
+      characters += this.window[count].text.length;
+      if (characters > charactersMax) break;
+      count += 1;
+    }
+    return count;
+  }
+
+  private fill(size: number): void {
+    while (this.window.length < size && this.next < this.rest.length) this.window.push(this.rest[this.next++]);
     if (this.next < this.rest.length && this.next < WINDOW * 16) return;
     this.rest = this.rest.slice(this.next);
     this.next = 0;

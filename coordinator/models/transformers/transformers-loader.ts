@@ -22,9 +22,9 @@ export interface TransformersOptions extends ModelSourceOptions {
 export function transformersLoader(options: TransformersOptions): EmbeddingModelLoader {
   const { clock, log } = options;
   const source = new ModelSource(options);
-  return async (name) => {
+  return async (name, dtype) => {
     const startedMs = clock.monotonicMs();
-    const found = await source.find(name);
+    const found = await source.find(name, dtype);
     const { description } = found;
     const start = (): Promise<EmbeddingThread> => EmbeddingThread.start(description, options.workerFile);
     const runners = await startedThreads({ ...options, ...found, name, start });
@@ -73,8 +73,11 @@ class TransformersModel implements EmbeddingModel {
   }
 
   /** Lone surrogates become U+FFFD. Text beyond what the model reads is not sent to it. */
-  embed(texts: string[], { kind, onCut }: Pick<EmbedOptions, 'kind' | 'onCut'>): Promise<Float32Array[]> {
-    const sent = texts.map((text) => this.sentOf(text, kind));
+  embed(
+    texts: string[],
+    { kind, prefix, onCut }: Pick<EmbedOptions, 'kind' | 'prefix' | 'onCut'>,
+  ): Promise<Float32Array[]> {
+    const sent = texts.map((text) => this.sentOf(text, kind, prefix));
     return this.dispatcher.embed(sent, kind, (index, left) =>
       onCut?.({
         index,
@@ -86,15 +89,15 @@ class TransformersModel implements EmbeddingModel {
     );
   }
 
-  async measure(texts: string[]): Promise<TextLengths> {
+  async measure(texts: string[], prefix?: string): Promise<TextLengths> {
     return {
-      lengths: await this.dispatcher.measure(texts.map((text) => this.sentOf(text, 'passage'))),
+      lengths: await this.dispatcher.measure(texts.map((text) => this.sentOf(text, 'passage', prefix))),
       most: this.tokensMax,
     };
   }
 
-  private sentOf(text: string, kind: EmbeddingKind): string {
-    return this.prompts[kind] + text.slice(0, EMBEDDED_CHARACTERS_MAX).toWellFormed();
+  private sentOf(text: string, kind: EmbeddingKind, prefix = this.prompts[kind]): string {
+    return prefix + text.slice(0, EMBEDDED_CHARACTERS_MAX).toWellFormed();
   }
 
   close(): Promise<void> {

@@ -1,3 +1,4 @@
+import assert from 'node:assert';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
@@ -22,7 +23,9 @@ import {
   type UnavailableShard,
   UNKNOWN_COUNT,
 } from '../service';
+import { modelNameOf } from '../../models/collection-embedding';
 import type { CollectionCatalog } from './collection-catalog';
+import type { CollectionEmbedder } from './collection-embedder';
 import { DEFAULT_METADATA_STORAGE } from '../../../shared/contract/shard/metadata-storage';
 import { DEFAULT_QUANTIZATION } from '../../../shared/contract/vector/quantization';
 import { DEFAULT_VECTOR_STORAGE } from '../../../shared/contract/vector/vector-storage';
@@ -105,6 +108,7 @@ export class CatalogCollectionsService implements CollectionsService {
   private readonly log: Logger;
   private readonly defaults: CollectionDefaults;
   private readonly quota: CollectionQuota;
+  private readonly embedder: Pick<CollectionEmbedder, 'dimensionOf'>;
   private readonly obstacle: CollectionObstacle;
   private readonly reshards: Reshards;
   private readonly upkeep: Upkeep;
@@ -121,6 +125,7 @@ export class CatalogCollectionsService implements CollectionsService {
     log: Logger;
     defaults: CollectionDefaults;
     quota: CollectionQuota;
+    embedder: Pick<CollectionEmbedder, 'dimensionOf'>;
     collectionObstacle?: CollectionObstacle | undefined;
     reshards: Reshards;
     upkeep: Upkeep;
@@ -137,6 +142,7 @@ export class CatalogCollectionsService implements CollectionsService {
     this.log = options.log;
     this.defaults = options.defaults;
     this.quota = options.quota;
+    this.embedder = options.embedder;
     this.obstacle = options.collectionObstacle ?? (() => null);
     this.reshards = options.reshards;
     this.upkeep = options.upkeep;
@@ -147,8 +153,9 @@ export class CatalogCollectionsService implements CollectionsService {
 
   /**
    * Errors: already_exists; limit_exceeded when the quota has no room; invalid_parameter when more replicas must be in
-   * sync than there are; unavailable when a member does not know what it has; commit_unknown when answers of the
-   * cluster store were lost.
+   * sync than there are, or for an embedding that can't be had; dimension_mismatch when that makes others;
+   * embedding_unavailable when its model can't be loaded; unavailable when a member does not know what it has;
+   * commit_unknown when answers of the cluster store were lost.
    */
   async create(input: NewCollection, dedup?: StoreDedup): Promise<CollectionView> {
     const replicas = input.replicas ?? this.defaults.replicas;
@@ -163,12 +170,13 @@ export class CatalogCollectionsService implements CollectionsService {
     checkFeatures({ ...input, keywordFields }, this.obstacle);
     const metadata = input.metadata === DEFAULT_METADATA_STORAGE ? undefined : input.metadata;
     const vectors = input.vectors === DEFAULT_VECTOR_STORAGE ? undefined : input.vectors;
+    const dim = await this.dimensionOf(input);
     const uid = randomBytes(UID_BYTES).toString('hex');
     const wanted: CollectionRecord = {
       uid,
       identity: uid,
       name: input.name,
-      dim: input.dim,
+      dim,
       metric: input.metric,
       description: input.description,
       language: input.language,
@@ -184,7 +192,8 @@ export class CatalogCollectionsService implements CollectionsService {
       minInSync,
       createdAt: new Date(this.clock.wallMs()).toISOString(),
       ttlSeconds: input.ttlSeconds ?? null,
-      embeddingModel: null,
+      embeddingModel: input.embedding === undefined ? null : modelNameOf(input.embedding),
+      ...(input.embedding !== undefined && { embedding: input.embedding }),
       state: 'creating',
       ...(dedup !== undefined && { once: dedup.token }),
       quota: quotaOrNone(input.quota === undefined ? this.defaults.quota : input.quota),
@@ -200,6 +209,12 @@ export class CatalogCollectionsService implements CollectionsService {
       if (await this.isTakenBack(reserved)) throw error;
       return viewOf(reserved, 0);
     }
+  }
+
+  private async dimensionOf({ dim, embedding }: NewCollection): Promise<number> {
+    if (embedding !== undefined) return this.embedder.dimensionOf({ dim, embedding });
+    assert(dim !== undefined, 'a collection without a dimension');
+    return dim;
   }
 
   /**
@@ -546,6 +561,7 @@ function viewOf(
     minInSync: record.minInSync,
     ttlSeconds: record.ttlSeconds ?? null,
     embeddingModel: record.embeddingModel,
+    embedding: record.embedding ?? null,
     quota: record.quota ?? null,
   };
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import type { CollectionEmbedding, ModelChoice } from '../../models/collection-embedding';
 import type { CutText } from '../../models/cut-text';
 import type { EmbeddingModel, EmbeddingProvider, TextLengths } from '../../models/embedding-provider';
 import { collectionNotFound } from '../routing/collection-not-found';
@@ -20,9 +21,9 @@ export interface PassageVectors extends TextVectors {
 }
 
 /**
- * Turns texts into vectors of a collection, always with the same model: that of the collection's first stored text.
- * Before there is one, a query is embedded with the default model, and nothing is recorded. Errors: dimension_mismatch
- * (naming both dimensions and the model), embedding_unavailable.
+ * Turns texts into vectors of a collection, always with the same model: the one of its `embedding`, or else that of its
+ * first stored text. Before there is one, a query is embedded with the default model, and nothing is recorded. Errors:
+ * dimension_mismatch (naming both dimensions and the model), embedding_unavailable.
  */
 export class CollectionEmbedder {
   private readonly catalog: CollectionCatalog;
@@ -33,14 +34,36 @@ export class CollectionEmbedder {
     this.provider = options.provider;
   }
 
+  /** What makes the vectors of its texts. Errors: embedding_unavailable, unavailable. */
+  modelFor(collection: ModelChoice): Promise<EmbeddingModel> {
+    return this.provider.modelFor(collection);
+  }
+
+  /**
+   * The dimension of a collection that is to be made, which its model decides. Errors: dimension_mismatch when it asks
+   * for another; invalid_parameter; those of the model.
+   */
+  async dimensionOf({ dim, embedding }: { dim?: number | undefined; embedding: CollectionEmbedding }): Promise<number> {
+    const made = await this.provider.dimensionOf(embedding);
+    if (made === null && dim === undefined)
+      throw new QuiverError('invalid_parameter', `dim is required: ${embedding.model} makes vectors of any`);
+    if (made !== null && dim !== undefined && dim !== made)
+      throw new QuiverError(
+        'dimension_mismatch',
+        `dimension mismatch: dim is ${dim}, but embedding.model ${embedding.model} makes vectors of dimension ${made}`,
+        { details: { expected: made, actual: dim } },
+      );
+    return made ?? dim!;
+  }
+
   /** Vectors to search with. */
   async embedQueries(collection: CollectionRecord, texts: string[]): Promise<TextVectors> {
-    return embed(await this.modelOf(collection), collection, texts, 'query');
+    return embed(await this.modelFor(collection), collection, texts, 'query');
   }
 
   /** Vectors to store. It records nothing: they may be refused. */
   async embedPassages(collection: CollectionRecord, texts: string[]): Promise<PassageVectors> {
-    const model = await this.modelOf(collection);
+    const model = await this.modelFor(collection);
     const { vectors, cut } = await embed(model, collection, texts, 'passage');
     return { vectors, cut, unsettled: collection.embeddingModel === null ? model.name : null };
   }
@@ -62,15 +85,9 @@ export class CollectionEmbedder {
    * as of the model.
    */
   async measure(collection: CollectionRecord, texts: string[]): Promise<TextLengths | null> {
-    const model = await this.modelOf(collection);
+    const model = await this.modelFor(collection);
     if (model.measure === undefined || (model.dim !== null && model.dim !== collection.dim)) return null;
     return model.measure(texts);
-  }
-
-  private modelOf(collection: CollectionRecord): Promise<EmbeddingModel> {
-    return collection.embeddingModel === null
-      ? this.provider.defaultModel()
-      : this.provider.model(collection.embeddingModel);
   }
 
   /** Records the model if the collection has none; answers the one in force. */

@@ -38,7 +38,8 @@ export function checkFeatures(
     language,
     synonyms,
     stopWords,
-  }: Pick<NewCollection, 'keywordFields' | 'language' | 'synonyms' | 'stopWords'>,
+    embedding,
+  }: Pick<NewCollection, 'keywordFields' | 'language' | 'synonyms' | 'stopWords' | 'embedding'>,
   obstacle: CollectionObstacle,
 ): void {
   checkSynonyms(synonyms, obstacle);
@@ -46,6 +47,7 @@ export function checkFeatures(
   const reasons = [
     keywordFields === undefined ? null : obstacle('keyword-fields', 'collections can have keyword_fields'),
     analysersObstacle(keywordFields, obstacle),
+    embedding === undefined ? null : obstacle('collection-models', 'collections can have an embedding'),
     isUnspaced(language) ? obstacle('unspaced-languages', `their language can be ${language}`) : null,
   ];
   const reason = reasons.find((one) => one !== null);

@@ -8,6 +8,7 @@ import { DEFAULT_QUANTIZATION, type Quantization } from '../../../shared/contrac
 import type { KeywordFields } from '../../../shared/contract/shard/keyword-fields';
 import { DEFAULT_VECTOR_STORAGE, type VectorStorage } from '../../../shared/contract/vector/vector-storage';
 import type { Metric } from '../../../shared/contract/vector/metric';
+import type { CollectionEmbedding } from '../../models/collection-embedding';
 import type { StorageQuota } from '../service';
 import type { StopWords } from '../synonyms/own-stop-words';
 import type { SynonymRule } from '../synonyms/synonym-rules';
@@ -61,8 +62,10 @@ export interface CollectionRecord {
   createdAt: string;
   /** How long after its last write an item without a time of its own expires; null: never. */
   ttlSeconds?: number | null | undefined;
-  /** The model of its first text and from then on of all its texts; null before. */
+  /** The model of its `embedding`, or of its first text and from then on of all its texts; null before. */
   embeddingModel: string | null;
+  /** How its texts become vectors. Absent: by the model that is configured when the first one comes. */
+  embedding?: CollectionEmbedding | undefined;
   /** Absent: it may hold as much as there is room for. Coordinators of earlier versions know no quotas. */
   quota?: StorageQuota | undefined;
   /** Clients see only `ready` collections; `creating` reserves the name while shards open. */
@@ -155,6 +158,7 @@ export function collectionToValue(record: CollectionRecord): string {
     ttl_seconds: record.ttlSeconds ?? undefined,
     created_at: record.createdAt,
     embedding_model: record.embeddingModel,
+    embedding: record.embedding,
     state: record.state,
     seed: record.seed,
     once: record.once,
@@ -189,6 +193,7 @@ export function collectionFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): C
     ...(typeof json.ttl_seconds === 'number' && { ttlSeconds: json.ttl_seconds }),
     createdAt: json.created_at as string,
     embeddingModel: json.embedding_model as string | null,
+    ...(json.embedding !== undefined && { embedding: json.embedding as CollectionEmbedding }),
     state: json.state as CollectionRecord['state'],
     ...(json.quota !== undefined && { quota: quotaOrNone(json.quota as StorageQuota) }),
     ...(json.seed !== undefined && { seed: json.seed as CollectionRecord['seed'] }),

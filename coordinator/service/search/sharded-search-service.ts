@@ -50,6 +50,7 @@ import { atLeast, depthOf, type Ranked, RankedLists, type RankOptions, type Reco
 import { chainOf, type SearchChain } from './search-chain';
 import { NO_SEARCH_OBSERVER, type SearchObserver, type SearchPhase } from './search-observer';
 import { filterIn } from '../synonyms/filter-in';
+import { checkVectorModel } from '../vectors/dimension-check';
 import { textAnalysis } from './text-analysis';
 import { type SoughtInFields, soughtTerms } from './sought-terms';
 import { givenVector, type SoughtVectors, type Times, VectorFinder } from './sought-vectors';
@@ -400,9 +401,10 @@ export class ShardedSearchService implements SearchService {
   }
 }
 
-/** With the filters as the collection's synonyms and stop words have them. */
+/** With the filters as the collection's words have them. Errors: conflict, of vectors of another model. */
 function requestIn(collection: CollectionRecord, request: SearchRequest): SearchRequest {
-  const { filter: given, boosts: givenBoosts } = request.query;
+  const { filter: given, boosts: givenBoosts, vectorModel } = request.query;
+  if (vectorModel !== undefined) checkVectorModel(collection, vectorModel, 'the search');
   const filter = filterIn(collection, given);
   const source = sourceIn(collection, request.query.source);
   const boosts = givenBoosts && withFilters(givenBoosts, (one) => filterIn(collection, one));

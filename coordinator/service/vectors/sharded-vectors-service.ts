@@ -42,7 +42,7 @@ import type {
   WriteOptions,
 } from '../service';
 import { BoundedWrites } from './bounded-writes';
-import { checkDimension, dimensionMismatch } from './dimension-check';
+import { checkDimension, checkVectorModel, dimensionMismatch, vectorModelConflict } from './dimension-check';
 import { type FilteredResult, type FilteredWrite, type StepBounds, writeMatching } from './filtered-write';
 import { writeMatchingOnce } from './filtered-write-once';
 import { storedBytesOf } from './stored-bytes';
@@ -142,20 +142,16 @@ export class ShardedVectorsService implements VectorsService {
     const valid: VectorInput[] = [];
     const texts: string[] = [];
     for (let i = 0; i < items.length; i += 1) {
-      const { externalId, source } = items[i];
-      if (source.vector === undefined) texts.push(source.text);
-      else if (source.vector.length !== collection.dim) {
-        const error = dimensionMismatch(
-          collection,
-          source.vector,
-          isSingle
-            ? 'the vector'
-            : `the vector of items[${places?.[i] ?? i}] (external_id ${JSON.stringify(externalId)})`,
-        );
-        if (!skips) throw error;
-        errors.set(i, error);
-        continue;
+      const { source, vectorModel } = items[i];
+      if ((source.vector !== undefined && source.vector.length !== collection.dim) || vectorModel !== undefined) {
+        const error = misfitOf(collection, items[i], isSingle ? null : (places?.[i] ?? i));
+        if (error !== null) {
+          if (!skips) throw error;
+          errors.set(i, error);
+          continue;
+        }
       }
+      if (source.vector === undefined) texts.push(source.text);
       valid.push(items[i]);
     }
     // Making vectors takes most of a write of texts.
@@ -272,7 +268,8 @@ export class ShardedVectorsService implements VectorsService {
   async patch(name: string, patch: VectorPatch, { once, writer }: WriteOptions = {}): Promise<PatchResult> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
-    const { externalId, vector, text, metadata, expected, expiresAt } = patch;
+    const { externalId, vector, vectorModel, text, metadata, expected, expiresAt } = patch;
+    if (vectorModel !== undefined) checkVectorModel(collection, vectorModel, 'the item');
     if (vector !== undefined) checkDimension(collection, vector, 'the vector');
     const known =
       once === undefined || !RemadeVectors.concerns(collection, patch)
@@ -738,6 +735,20 @@ function viewOf({ externalId, metadata, text, vector, version, expiry }: StoredI
   if (expiry !== undefined) view.expiresAt = expiryTime(expiry);
   if (version !== undefined) view.version = version;
   return view;
+}
+
+/** Why an item can't be in the collection; null: it can. `place`: among others; null: it is the only one. */
+function misfitOf(
+  collection: CollectionRecord,
+  { externalId, source: { vector }, vectorModel }: VectorInput,
+  place: number | null,
+): QuiverError | null {
+  const name = `items[${place}] (external_id ${JSON.stringify(externalId)})`;
+  if (vector !== undefined && vector.length !== collection.dim)
+    return dimensionMismatch(collection, vector, place === null ? 'the vector' : `the vector of ${name}`);
+  return vectorModel === undefined
+    ? null
+    : vectorModelConflict(collection, vectorModel, place === null ? 'the item' : name);
 }
 
 /** By the index of the item, what is known by that of the text. */

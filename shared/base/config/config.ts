@@ -1,4 +1,5 @@
 import { QuiverError } from '../errors/quiver-error';
+import { embeddingProvidersIn, isProvidersJson } from './embedding-providers';
 import { isNetwork } from './network-list';
 import { EVERY_ORIGIN, originOf } from './origin-list';
 import { prefixIn } from './path-prefix';
@@ -14,7 +15,7 @@ import { CLUSTER_SETTINGS, NODE_FALLBACKS, type SecretSetting, SETTINGS, type Se
  * undefined.
  */
 export type Config = Omit<ValuesOf<typeof SETTINGS>, ListField> & Record<ListField, string[]>;
-type ListField = 'trustedProxies' | 'mcpOrigins' | 'corsOrigins';
+type ListField = 'embeddingModels' | 'trustedProxies' | 'mcpOrigins' | 'corsOrigins';
 
 /**
  * What a member of a cluster reads in addition: the endpoints as a list, the secret, which is required, and a name,
@@ -149,6 +150,8 @@ export function readConfig(environment: Environment, cores: number): Config {
       refuse(SETTINGS[name], config[name], 'a commit, tag or branch of letters, digits, dots, dashes and underscores');
   for (const name of ['embeddingSha256', 'rerankSha256'] as const)
     if (!SHA256.test(config[name])) refuse(SETTINGS[name], config[name], '64 hexadecimal digits in lower case');
+  // A file is read by who calls them: the others may lack it.
+  if (isProvidersJson(config.embeddingProviders)) void embeddingProvidersIn(config.embeddingProviders);
   if (rerankModelsIn(config.rerankModel) === null)
     refuse(SETTINGS.rerankModel, config.rerankModel, RERANK_MODELS_EXPECTED);
   checkTogether(
@@ -171,7 +174,8 @@ export function readConfig(environment: Environment, cores: number): Config {
       : (originOf(text) ??
         refuse(SETTINGS.corsOrigins, text, 'origins such as https://app.example.com, separated by commas, or *')),
   );
-  return { ...config, basePath: basePathOf(config.basePath), trustedProxies, mcpOrigins, corsOrigins };
+  const embeddingModels = listOf(config.embeddingModels);
+  return { ...config, basePath: basePathOf(config.basePath), embeddingModels, trustedProxies, mcpOrigins, corsOrigins };
 }
 
 /** The secret in a file that was replaced, checked as at the start. Errors: as readConfig. */

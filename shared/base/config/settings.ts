@@ -252,6 +252,14 @@ export const SETTINGS = {
     name: 'EMBEDDING_MODEL', kind: 'text', fallback: 'Xenova/all-MiniLM-L6-v2',
     meaning: 'Model that turns text into vectors: a transformers model name, a local folder, or `builtin`',
   },
+  embeddingModels: {
+    name: 'EMBEDDING_MODELS', kind: 'text', fallback: '',
+    meaning: 'Further local models that the `embedding` of a collection may name, separated by commas',
+  },
+  embeddingProviders: {
+    name: 'EMBEDDING_PROVIDERS', kind: 'text', fallback: '',
+    meaning: 'Servers whose models a collection may name: JSON, or a file with it ([form](models.md#providers)). Empty: none',
+  },
   embeddingDtype: {
     name: 'EMBEDDING_DTYPE', kind: 'choice', fallback: 'auto',
     choices: ['auto', 'q8', 'fp32', 'int8', 'uint8', 'fp16', 'q4', 'bnb4', 'q4f16'],

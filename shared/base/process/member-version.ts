@@ -28,6 +28,7 @@ export const FEATURES = [
   'list-parts',
   'boosts',
   'aliases',
+  'collection-models',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

@@ -6,6 +6,9 @@ import type {
   EmbeddingProvider,
   EmbeddingStatus,
 } from '../../../coordinator/models/embedding-provider';
+import type { CollectionEmbedding, ModelChoice } from '../../../coordinator/models/collection-embedding';
+import { EmbeddingRegistry, type RemoteModels } from '../../../coordinator/models/embedding-registry';
+import { RemoteProviders } from '../../../coordinator/models/remote/remote-providers';
 import { BuiltinModel } from '../../../coordinator/models/builtin-model';
 import type { VectorInput } from '../../../coordinator/service/service';
 import type { AliasTenure } from '../../../coordinator/service/aliases/alias-names';
@@ -23,6 +26,7 @@ import { rerankLoader } from '../../../coordinator/models/rerank/rerank-loader';
 import type { RerankProvider } from '../../../coordinator/models/rerank/reranker';
 import { Rerankers } from '../../../coordinator/models/rerank/rerankers';
 import { readConfig } from '../../../shared/base/config/config';
+import { embeddingProvidersIn } from '../../../shared/base/config/embedding-providers';
 import { rerankModelsIn } from '../../../shared/base/config/rerank-models';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { MemoryKeyValueStore } from '../models/memory-key-value-store';
@@ -46,8 +50,21 @@ export class PlainEmbedding implements EmbeddingProvider {
   readonly calls: { model: string; kind: 'query' | 'passage'; texts: string[] }[] = [];
   private readonly models: Map<string, EmbeddingModel>;
 
-  constructor(models: EmbeddingModel[] = [new BuiltinModel()]) {
+  /** What collections have that say their model. */
+  private readonly registry: EmbeddingRegistry;
+
+  constructor(models: EmbeddingModel[] = [new BuiltinModel()], remote?: RemoteModels) {
     this.models = new Map(models.map((model) => [model.name, this.recorded(model)]));
+    const [configured, ...others] = this.models.keys();
+    this.registry = new EmbeddingRegistry({
+      configured,
+      others,
+      loader: (name) => this.model(name),
+      ...(remote !== undefined && { remote }),
+      log: silentLogger,
+      clock: systemClock,
+      patienceMs: 30_000,
+    });
   }
 
   async defaultModel(): Promise<EmbeddingModel> {
@@ -61,9 +78,22 @@ export class PlainEmbedding implements EmbeddingProvider {
     return model;
   }
 
+  async modelFor({ embeddingModel, embedding }: ModelChoice): Promise<EmbeddingModel> {
+    if (embedding === undefined) return embeddingModel === null ? this.defaultModel() : this.model(embeddingModel);
+    return this.registry.modelFor({ embeddingModel, embedding });
+  }
+
+  dimensionOf(embedding: CollectionEmbedding): Promise<number | null> {
+    return this.registry.dimensionOf(embedding);
+  }
+
+  close(): Promise<void> {
+    return this.registry.close();
+  }
+
   status(): EmbeddingStatus {
     const [configured] = this.models.keys();
-    return { configured, active: configured, fallbackReason: null, dim: null };
+    return { ...this.registry.status(), configured, active: configured };
   }
 
   private recorded(model: EmbeddingModel): EmbeddingModel {
@@ -118,8 +148,9 @@ export async function plainService(
   const clock = options.clock ?? systemClock;
   const store = options.store ?? (await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() }));
   const shards = options.shards ?? new PlainShardClient({ clock, dated: true });
-  const embedding = options.embedding ?? new PlainEmbedding();
   const config = readConfig({ EMBEDDING_MODEL: 'builtin', ...options.environment }, 1);
+  const embedding =
+    options.embedding ?? new PlainEmbedding([new BuiltinModel()], providersOf(config.embeddingProviders, store));
   const ownReranker = options.reranker === undefined ? rerankersOf(options.environment) : null;
   const service = createService({
     clusterStore: store,
@@ -139,7 +170,28 @@ export async function plainService(
     projectionWorker: join(__dirname, '../threads/projection-worker.js'),
   });
   await service.recover({ onOpened: async () => options.onOpened?.(service) });
-  return { service, shards, store, embedding, closeModels: async () => ownReranker?.close() };
+  return {
+    service,
+    shards,
+    store,
+    embedding,
+    closeModels: async () => void (await Promise.all([ownReranker?.close(), embedding.close()])),
+  };
+}
+
+/** The models of EMBEDDING_PROVIDERS, whose vectors are not kept. */
+function providersOf(setting: string, store: ClusterStore): RemoteProviders {
+  return new RemoteProviders({
+    providers: embeddingProvidersIn(setting).map((one) => ({ ...one, cacheBytes: 0 })),
+    keyOf: () => '',
+    store,
+    cacheDir: '',
+    timeoutMs: 30_000,
+    dimMax: 16_384,
+    clock: systemClock,
+    log: silentLogger,
+    observer: { call: () => undefined, cached: () => undefined, failure: () => undefined },
+  });
 }
 
 /** The rerank models of a configuration, one thread for each, from folders. */
@@ -179,6 +231,7 @@ export function newCollection(
     keywordFields?: KeywordFields | undefined;
     synonyms?: SynonymRule[];
     stopWords?: StopWords;
+    embedding?: CollectionEmbedding;
   } = {},
 ) {
   return {
@@ -190,6 +243,7 @@ export function newCollection(
     keywordFields: given.keywordFields,
     ...(given.synonyms !== undefined && { synonyms: given.synonyms }),
     ...(given.stopWords !== undefined && { stopWords: given.stopWords }),
+    ...(given.embedding !== undefined && { embedding: given.embedding }),
     shards: given.shards,
     replicas: undefined,
   };

@@ -23,6 +23,7 @@ export function collectionViewOf({ dim }: { dim: number }): CollectionView {
     minInSync: 1,
     ttlSeconds: null,
     embeddingModel: null,
+    embedding: null,
     quota: null,
   };
 }

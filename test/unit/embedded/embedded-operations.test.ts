@@ -31,7 +31,7 @@ function operationsOf(): { clock: ManualClock; operations: EmbeddedOperations } 
       { collection: 'books', shard: 1, vectors: null },
     ],
     reshards: async () => [],
-    embedding: () => ({ configured: 'a', active: 'builtin', fallbackReason: 'no network', dim: null }),
+    embedding: () => ({ configured: 'a', active: 'builtin', fallbackReason: 'no network', dim: null, models: [] }),
     rerankModels: [],
   });
   return { clock, operations };
@@ -50,7 +50,7 @@ describe('the embedded form as a cluster of one', () => {
         { name: 'books', vectorCount: 5, dim: 3, unavailableShards: [] },
         { name: 'films', vectorCount: 2, dim: 8, unavailableShards: [] },
       ],
-      embedding: { configured: 'a', active: 'builtin', fallbackReason: 'no network', dim: null },
+      embedding: { configured: 'a', active: 'builtin', fallbackReason: 'no network', dim: null, models: [] },
     });
   });
 

@@ -28,6 +28,13 @@ def given(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
+def embedding_body(embedding: Mapping[str, Any] | str | None) -> dict[str, Any] | None:
+    """How texts of a collection become vectors; a text is the model's name."""
+    if embedding is None:
+        return None
+    return {"model": embedding} if isinstance(embedding, str) else given(**embedding)
+
+
 def encoded(vector: VectorLike | None, field: str = "vector") -> str | None:
     """A vector as it goes over the wire."""
     if vector is None:

@@ -38,6 +38,7 @@ __all__ = [
     "ClusterNode",
     "ClusterShard",
     "ClusterState",
+    "CollectionEmbedding",
     "CollectionInfo",
     "CollectionStats",
     "Coordinator",
@@ -285,6 +286,17 @@ class StopWords:
 
 
 @dataclass(frozen=True)
+class CollectionEmbedding:
+    """How texts of a collection become vectors, as it was made."""
+
+    model: str
+    dtype: Literal["auto", "q8", "fp32", "int8", "uint8", "fp16", "q4", "bnb4", "q4f16"] | None
+    query_prefix: str | None
+    passage_prefix: str | None
+    truncate_dim: int | None
+
+
+@dataclass(frozen=True)
 class CollectionInfo:
     """A collection as it was made, and how many vectors it has."""
 
@@ -307,7 +319,7 @@ class CollectionInfo:
     replicas: int | None = None
     min_in_sync: int | None = None
     embedding_model: str | None = None
-    """The model of the collection's first text; None before."""
+    """The model of its embedding, or of its first text; None before."""
     ttl_seconds: int | None = None
     """How long after their last write items without an expires_at of their own expire; None: never."""
     quota: StorageQuota | None = None
@@ -325,6 +337,8 @@ class CollectionInfo:
     """What words of its queries mean besides; None: nothing."""
     stop_words: StopWords | None = None
     """Its stop words besides those of the language; None: none."""
+    embedding: CollectionEmbedding | None = None
+    """How its texts become vectors, as it was made; None: by embedding_model."""
 
 
 @dataclass(frozen=True)
@@ -1532,6 +1546,8 @@ class EmbeddingState:
     fallback_reason: str | None
     dim: int | None = None
     """Dimension of the model in use; None when it fits any."""
+    models: list[str] = field(default_factory=list)
+    """What the embedding of a collection may name."""
 
 
 @dataclass(frozen=True)

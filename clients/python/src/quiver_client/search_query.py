@@ -37,6 +37,8 @@ class BulkSearchQuery:
     """Change scores by what items are: by filters ({'filters': {…}, 'weight': 1.5}), a number ({'field': 'likes', 'modifier': 'log1p', 'weight': 0.2}) or how near a value is ({'field': 'published', 'decay': {'origin': 'now', 'scale': '7d'}, 'weight': 0.3}). They reach all items, not the best of a list without them. Lists that are fused are ordered by boosted scores before."""
     boost_mode: str | None = None
     """multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score."""
+    vector_model: str | None = None
+    """The model that the vectors of the request are of. If the collection's is another, they are refused (409)."""
     fields: Sequence[str] | None = None
     """Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it."""
     include_text: bool | None = None

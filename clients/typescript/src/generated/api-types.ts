@@ -42,8 +42,16 @@ export interface Collection {
   min_in_sync: number;
   /** How long after their last write items without an expires_at of their own expire; null: never. */
   ttl_seconds: number | null;
-  /** The model of the collection’s first text; null before. */
+  /** The model of its embedding, or of its first text; null before. */
   embedding_model: string | null;
+  /** How its texts become vectors, as it was made; null: by embedding_model. */
+  embedding: {
+    model: string;
+    dtype: 'auto' | 'q8' | 'fp32' | 'int8' | 'uint8' | 'fp16' | 'q4' | 'bnb4' | 'q4f16' | null;
+    query_prefix: string | null;
+    passage_prefix: string | null;
+    truncate_dim: number | null;
+  } | null;
   /** The most that it may hold; null: as much as there is room for. */
   quota: {
     /** null: any number. */
@@ -937,7 +945,8 @@ export interface Operations {
   post_collections: {
     body: {
       name: string;
-      dim: number;
+      /** Numbers of its vectors. Needed unless embedding says by which model they are made. */
+      dim?: number;
       /** Default: "cosine". */
       distance_metric?: 'cosine' | 'l2' | 'ip';
       description?: string;
@@ -984,6 +993,19 @@ export interface Operations {
         items?: number;
         /** Bytes that it may take on the disk, of one replica: what the stats show as disk_bytes; left out: any number. */
         bytes?: number;
+      };
+      /** How its texts become vectors, for good. Its dim is then that of the model. Default: by EMBEDDING_MODEL, when its first text comes. */
+      embedding?: {
+        /** "local:" and EMBEDDING_MODEL, one of EMBEDDING_MODELS or builtin; or a provider of EMBEDDING_PROVIDERS and a model of its, as "openai:text-embedding-3-small". */
+        model: string;
+        /** Number format of a local model. Default: EMBEDDING_DTYPE. */
+        dtype?: 'auto' | 'q8' | 'fp32' | 'int8' | 'uint8' | 'fp16' | 'q4' | 'bnb4' | 'q4f16';
+        /** Put before texts that are looked for. Default: what the model itself asks for. */
+        query_prefix?: string;
+        /** The same before texts that are stored. */
+        passage_prefix?: string;
+        /** Vectors are cut to so many numbers and brought to unit length again: for models that are made for it. */
+        truncate_dim?: number;
       };
     };
     answer: Collection;
@@ -1247,6 +1269,8 @@ export interface Operations {
       external_id: string;
       /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
       vector?: VectorLike;
+      /** The model that the vector is of. If the collection’s is another one, it is refused (409). */
+      vector_model?: string;
       /** At most 262144 bytes in UTF-8. */
       text?: string;
       /** Another name for text. */
@@ -1286,6 +1310,8 @@ export interface Operations {
         external_id: string;
         /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
         vector?: VectorLike;
+        /** The model that the vector is of. If the collection’s is another one, it is refused (409). */
+        vector_model?: string;
         /** At most 262144 bytes in UTF-8. */
         text?: string;
         /** Another name for text. */
@@ -1427,6 +1453,8 @@ export interface Operations {
       embed?: boolean;
       /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
       vector?: VectorLike;
+      /** The model that the vector is of. If the collection’s is another one, it is refused (409). */
+      vector_model?: string;
       /** When the item expires, ISO 8601 with a zone: from then on it is gone for every read. A time that is over is allowed. null: at no time of its own, so that ttl_seconds of the collection counts, if it has that. Left out: at the time of its own that it has. */
       expires_at?: string | null;
       /** The item must have this version, or the error is 409. */
@@ -1596,6 +1624,8 @@ export interface Operations {
       }>;
       /** multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score. */
       boost_mode?: 'multiply' | 'add';
+      /** The model that the vectors of the request are of. If the collection’s is another, they are refused (409). */
+      vector_model?: string;
       /** Paths of the metadata that results carry, such as "author.name". Left out: all; []: none. A path that an item lacks is left out of it. */
       fields?: string[];
       /** Results also carry their text; "" where an item has none. Default: false. */
@@ -1775,6 +1805,8 @@ export interface Operations {
         }>;
         /** multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score. */
         boost_mode?: 'multiply' | 'add';
+        /** The model that the vectors of the request are of. If the collection’s is another, they are refused (409). */
+        vector_model?: string;
         /** Paths of the metadata that results carry, such as "author.name". Left out: all; []: none. A path that an item lacks is left out of it. */
         fields?: string[];
         /** Results also carry their text; "" where an item has none. Default: false. */
@@ -1996,6 +2028,8 @@ export interface Operations {
       }>;
       /** multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score. */
       boost_mode?: 'multiply' | 'add';
+      /** The model that the vectors of the request are of. If the collection’s is another, they are refused (409). */
+      vector_model?: string;
       /** Paths of the metadata that results carry, such as "author.name". Left out: all; []: none. A path that an item lacks is left out of it. */
       fields?: string[];
       /** Results also carry their text; "" where an item has none. Default: false. */
@@ -2220,6 +2254,8 @@ export interface Operations {
       }>;
       /** multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score. */
       boost_mode?: 'multiply' | 'add';
+      /** The model that the vectors of the request are of. If the collection’s is another, they are refused (409). */
+      vector_model?: string;
       /** Paths of the metadata that results carry, such as "author.name". Left out: all; []: none. A path that an item lacks is left out of it. */
       fields?: string[];
       /** Results also carry their text; "" where an item has none. Default: false. */
@@ -2442,6 +2478,8 @@ export interface Operations {
       }>;
       /** multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score. */
       boost_mode?: 'multiply' | 'add';
+      /** The model that the vectors of the request are of. If the collection’s is another, they are refused (409). */
+      vector_model?: string;
       /** Paths of the metadata that results carry, such as "author.name". Left out: all; []: none. A path that an item lacks is left out of it. */
       fields?: string[];
       /** false leaves the texts out of results. Default: true. */
@@ -3480,6 +3518,8 @@ export interface Operations {
         fallback_reason: string | null;
         /** Dimension of the model in use; null when it fits any. */
         dim: number | null;
+        /** What the embedding of a collection may name. */
+        models: string[];
       };
       /** Those that searches may name, the default first. */
       rerank: {

@@ -92,7 +92,7 @@ async function controllerOf(
   const health = new HealthReading({
     clock,
     collections: async () => [],
-    embedding: () => ({ configured: '', active: '', fallbackReason: null, dim: null }),
+    embedding: () => ({ configured: '', active: '', fallbackReason: null, dim: null, models: [] }),
     rerankModels: [],
   });
   const operations = new ClusterOperations({

@@ -63,6 +63,7 @@ class AsyncSearches:
         exact: bool = False,
         boosts: Sequence[Mapping[str, Any]] | None = None,
         boost_mode: str | None = None,
+        vector_model: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
@@ -89,6 +90,7 @@ class AsyncSearches:
         - ``exact``: Compares with every vector.
         - ``boosts``: Change scores by what items are: by filters ({'filters': {…}, 'weight': 1.5}), a number ({'field': 'likes', 'modifier': 'log1p', 'weight': 0.2}) or how near a value is ({'field': 'published', 'decay': {'origin': 'now', 'scale': '7d'}, 'weight': 0.3}). They reach all items, not the best of a list without them. Lists that are fused are ordered by boosted scores before.
         - ``boost_mode``: multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score.
+        - ``vector_model``: The model that the vectors of the request are of. If the collection's is another, they are refused (409).
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
@@ -117,6 +119,7 @@ class AsyncSearches:
             exact=exact or None,
             boosts=boosts,
             boost_mode=boost_mode,
+            vector_model=vector_model,
             fields=fields,
             include_text=include_text or None,
             total=total or None,
@@ -163,6 +166,7 @@ class AsyncSearches:
         exact: bool = False,
         boosts: Sequence[Mapping[str, Any]] | None = None,
         boost_mode: str | None = None,
+        vector_model: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
@@ -197,6 +201,7 @@ class AsyncSearches:
         - ``exact``: Compares with every vector.
         - ``boosts``: Change scores by what items are: by filters ({'filters': {…}, 'weight': 1.5}), a number ({'field': 'likes', 'modifier': 'log1p', 'weight': 0.2}) or how near a value is ({'field': 'published', 'decay': {'origin': 'now', 'scale': '7d'}, 'weight': 0.3}). They reach all items, not the best of a list without them. Lists that are fused are ordered by boosted scores before.
         - ``boost_mode``: multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score.
+        - ``vector_model``: The model that the vectors of the request are of. If the collection's is another, they are refused (409).
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
@@ -232,6 +237,7 @@ class AsyncSearches:
             exact=exact or None,
             boosts=boosts,
             boost_mode=boost_mode,
+            vector_model=vector_model,
             fields=fields,
             include_text=include_text or None,
             total=total or None,
@@ -314,6 +320,7 @@ class AsyncSearches:
         exact: bool = False,
         boosts: Sequence[Mapping[str, Any]] | None = None,
         boost_mode: str | None = None,
+        vector_model: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
@@ -340,6 +347,7 @@ class AsyncSearches:
         - ``exact``: Compares with every vector.
         - ``boosts``: Change scores by what items are: by filters ({'filters': {…}, 'weight': 1.5}), a number ({'field': 'likes', 'modifier': 'log1p', 'weight': 0.2}) or how near a value is ({'field': 'published', 'decay': {'origin': 'now', 'scale': '7d'}, 'weight': 0.3}). They reach all items, not the best of a list without them. Lists that are fused are ordered by boosted scores before.
         - ``boost_mode``: multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score.
+        - ``vector_model``: The model that the vectors of the request are of. If the collection's is another, they are refused (409).
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
@@ -366,6 +374,7 @@ class AsyncSearches:
             exact=exact or None,
             boosts=boosts,
             boost_mode=boost_mode,
+            vector_model=vector_model,
             fields=fields,
             include_text=include_text or None,
             total=total or None,
@@ -410,6 +419,7 @@ class AsyncSearches:
         exact: bool = False,
         boosts: Sequence[Mapping[str, Any]] | None = None,
         boost_mode: str | None = None,
+        vector_model: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = True,
         total: bool = False,
@@ -441,6 +451,7 @@ class AsyncSearches:
         - ``exact``: Compares with every vector.
         - ``boosts``: Change scores by what items are: by filters ({'filters': {…}, 'weight': 1.5}), a number ({'field': 'likes', 'modifier': 'log1p', 'weight': 0.2}) or how near a value is ({'field': 'published', 'decay': {'origin': 'now', 'scale': '7d'}, 'weight': 0.3}). They reach all items, not the best of a list without them. Lists that are fused are ordered by boosted scores before.
         - ``boost_mode``: multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score.
+        - ``vector_model``: The model that the vectors of the request are of. If the collection's is another, they are refused (409).
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: false leaves the texts out of results.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
@@ -475,6 +486,7 @@ class AsyncSearches:
             exact=exact or None,
             boosts=boosts,
             boost_mode=boost_mode,
+            vector_model=vector_model,
             fields=fields,
             include_text=None if include_text else False,
             total=total or None,
@@ -513,6 +525,7 @@ class AsyncSearches:
         exact: bool = False,
         boosts: Sequence[Mapping[str, Any]] | None = None,
         boost_mode: str | None = None,
+        vector_model: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
@@ -545,6 +558,7 @@ class AsyncSearches:
         exact: bool = False,
         boosts: Sequence[Mapping[str, Any]] | None = None,
         boost_mode: str | None = None,
+        vector_model: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
@@ -576,6 +590,7 @@ class AsyncSearches:
         exact: bool = False,
         boosts: Sequence[Mapping[str, Any]] | None = None,
         boost_mode: str | None = None,
+        vector_model: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
@@ -604,6 +619,7 @@ class AsyncSearches:
         - ``exact``: Compares with every vector.
         - ``boosts``: Change scores by what items are: by filters ({'filters': {…}, 'weight': 1.5}), a number ({'field': 'likes', 'modifier': 'log1p', 'weight': 0.2}) or how near a value is ({'field': 'published', 'decay': {'origin': 'now', 'scale': '7d'}, 'weight': 0.3}). They reach all items, not the best of a list without them. Lists that are fused are ordered by boosted scores before.
         - ``boost_mode``: multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score.
+        - ``vector_model``: The model that the vectors of the request are of. If the collection's is another, they are refused (409).
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
@@ -630,6 +646,7 @@ class AsyncSearches:
             exact=exact or None,
             boosts=boosts,
             boost_mode=boost_mode,
+            vector_model=vector_model,
             fields=fields,
             include_text=include_text or None,
             total=total or None,

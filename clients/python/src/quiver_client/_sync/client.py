@@ -13,10 +13,23 @@ import httpx
 
 from .. import operations
 from .._version import __version__
-from ..bodies import given
+from ..bodies import embedding_body, given
 from ..credentials import credential, shown_address
 from ..errors import ConflictError, NotFoundError
-from ..models import Activity, Alias, Caller, CollectionInfo, Demo, DistanceMetric, Health, KeywordField, RerankedTexts, ServiceInfo, SignedIn
+from ..models import (
+    Activity,
+    Alias,
+    Caller,
+    CollectionEmbedding,
+    CollectionInfo,
+    Demo,
+    DistanceMetric,
+    Health,
+    KeywordField,
+    RerankedTexts,
+    ServiceInfo,
+    SignedIn,
+)
 from ..notices import Notices, WarningMode
 from ..retries import RetryPolicy
 from ..tables import Rows
@@ -156,7 +169,7 @@ class QuiverClient:
     def create_collection(
         self,
         name: str,
-        dim: int,
+        dim: int | None = None,
         *,
         distance_metric: DistanceMetric = "cosine",
         description: str | None = None,
@@ -173,6 +186,7 @@ class QuiverClient:
         min_in_sync: int | None = None,
         ttl_seconds: int | None = None,
         quota: Mapping[str, int] | None = None,
+        embedding: Mapping[str, Any] | str | None = None,
     ) -> CollectionInfo:
         """Creates a collection; ``ConflictError`` where there is one of that name.
 
@@ -181,6 +195,8 @@ class QuiverClient:
         words of queries mean besides, ``stop_words`` (``{"add": ["item"], "remove": ["the"]}``) which of them don't count; with ``keyword_positions=False``, phrases read texts;
         ``quantization`` (``int8``, ``int4``, ``binary``) trades memory for speed at the same recall; ``metadata="disk"`` keeps ids and
         metadata out of memory. With ``ttl_seconds``, items without an expires_at expire so long after their last write.
+        ``embedding`` is the model of its texts, by its name (``"local:builtin"``, ``"openai:text-embedding-3-small"``) or with ``dtype``,
+        ``query_prefix``, ``passage_prefix`` and ``truncate_dim`` (``{"model": …}``); then ``dim`` may be left out.
         """
         body = given(
             name=name,
@@ -200,13 +216,14 @@ class QuiverClient:
             min_in_sync=min_in_sync,
             ttl_seconds=ttl_seconds,
             quota=None if quota is None else dict(quota),
+            embedding=embedding_body(embedding),
         )
         return self._transport.call(operations.CREATE_COLLECTION, CollectionInfo, body=body)
 
     def get_or_create(
         self,
         name: str,
-        dim: int,
+        dim: int | None = None,
         *,
         distance_metric: DistanceMetric = "cosine",
         description: str | None = None,
@@ -223,15 +240,17 @@ class QuiverClient:
         min_in_sync: int | None = None,
         ttl_seconds: int | None = None,
         quota: Mapping[str, int] | None = None,
+        embedding: Mapping[str, Any] | str | None = None,
     ) -> Collection:
         """The way to a collection, which is created as ``create_collection`` does it where there is none.
 
         ``ConflictError`` where there is one with other dimensions or another metric, or where one of ``language``,
-        ``keyword_fields``, ``keyword_positions``, ``quantization``, ``metadata`` and ``vectors`` is given and differs: these
+        ``keyword_fields``, ``keyword_positions``, ``quantization``, ``metadata``, ``vectors`` and ``embedding`` is given and differs: these
         can't be changed. What else is given is for a new collection only.
         """
-        fixed: dict[str, object] = {"dim": dim, "distance_metric": distance_metric}
+        fixed: dict[str, object] = {"distance_metric": distance_metric}
         fixed |= given(
+            dim=dim,
             language=language, keyword_positions=keyword_positions, quantization=quantization, metadata=metadata, vectors=vectors
         )
         collection = self.collection(name)
@@ -257,6 +276,7 @@ class QuiverClient:
                     min_in_sync=min_in_sync,
                     ttl_seconds=ttl_seconds,
                     quota=quota,
+                    embedding=embedding,
                 )
                 return collection
             except ConflictError:
@@ -269,6 +289,8 @@ class QuiverClient:
                 KeywordField(one["path"], one.get("weight", 1), None if one.get("analyser") in own else one["analyser"])
                 for one in keyword_fields
             ]
+        if embedding is not None:
+            fixed["embedding"] = _embedding_of(embedding)
         differences = [
             f"its {field} is {getattr(found, field)}, not {wanted}" for field, wanted in fixed.items() if getattr(found, field) != wanted
         ]
@@ -353,3 +375,10 @@ class QuiverClient:
 
 def _timeout(timeout: float | httpx.Timeout) -> httpx.Timeout:
     return timeout if isinstance(timeout, httpx.Timeout) else httpx.Timeout(timeout, connect=min(timeout, CONNECT_TIMEOUT_S))
+
+
+def _embedding_of(given_embedding: Mapping[str, Any] | str) -> CollectionEmbedding:
+    """As a collection shows it."""
+    body = embedding_body(given_embedding) or {}
+    names = ("model", "dtype", "query_prefix", "passage_prefix", "truncate_dim")
+    return CollectionEmbedding(**{name: body.get(name) for name in names})

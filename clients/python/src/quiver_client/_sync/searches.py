@@ -64,6 +64,7 @@ class Searches:
         exact: bool = False,
         boosts: Sequence[Mapping[str, Any]] | None = None,
         boost_mode: str | None = None,
+        vector_model: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
@@ -90,6 +91,7 @@ class Searches:
         - ``exact``: Compares with every vector.
         - ``boosts``: Change scores by what items are: by filters ({'filters': {…}, 'weight': 1.5}), a number ({'field': 'likes', 'modifier': 'log1p', 'weight': 0.2}) or how near a value is ({'field': 'published', 'decay': {'origin': 'now', 'scale': '7d'}, 'weight': 0.3}). They reach all items, not the best of a list without them. Lists that are fused are ordered by boosted scores before.
         - ``boost_mode``: multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score.
+        - ``vector_model``: The model that the vectors of the request are of. If the collection's is another, they are refused (409).
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
@@ -118,6 +120,7 @@ class Searches:
             exact=exact or None,
             boosts=boosts,
             boost_mode=boost_mode,
+            vector_model=vector_model,
             fields=fields,
             include_text=include_text or None,
             total=total or None,
@@ -164,6 +167,7 @@ class Searches:
         exact: bool = False,
         boosts: Sequence[Mapping[str, Any]] | None = None,
         boost_mode: str | None = None,
+        vector_model: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
@@ -198,6 +202,7 @@ class Searches:
         - ``exact``: Compares with every vector.
         - ``boosts``: Change scores by what items are: by filters ({'filters': {…}, 'weight': 1.5}), a number ({'field': 'likes', 'modifier': 'log1p', 'weight': 0.2}) or how near a value is ({'field': 'published', 'decay': {'origin': 'now', 'scale': '7d'}, 'weight': 0.3}). They reach all items, not the best of a list without them. Lists that are fused are ordered by boosted scores before.
         - ``boost_mode``: multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score.
+        - ``vector_model``: The model that the vectors of the request are of. If the collection's is another, they are refused (409).
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
@@ -233,6 +238,7 @@ class Searches:
             exact=exact or None,
             boosts=boosts,
             boost_mode=boost_mode,
+            vector_model=vector_model,
             fields=fields,
             include_text=include_text or None,
             total=total or None,
@@ -315,6 +321,7 @@ class Searches:
         exact: bool = False,
         boosts: Sequence[Mapping[str, Any]] | None = None,
         boost_mode: str | None = None,
+        vector_model: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
@@ -341,6 +348,7 @@ class Searches:
         - ``exact``: Compares with every vector.
         - ``boosts``: Change scores by what items are: by filters ({'filters': {…}, 'weight': 1.5}), a number ({'field': 'likes', 'modifier': 'log1p', 'weight': 0.2}) or how near a value is ({'field': 'published', 'decay': {'origin': 'now', 'scale': '7d'}, 'weight': 0.3}). They reach all items, not the best of a list without them. Lists that are fused are ordered by boosted scores before.
         - ``boost_mode``: multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score.
+        - ``vector_model``: The model that the vectors of the request are of. If the collection's is another, they are refused (409).
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
@@ -367,6 +375,7 @@ class Searches:
             exact=exact or None,
             boosts=boosts,
             boost_mode=boost_mode,
+            vector_model=vector_model,
             fields=fields,
             include_text=include_text or None,
             total=total or None,
@@ -411,6 +420,7 @@ class Searches:
         exact: bool = False,
         boosts: Sequence[Mapping[str, Any]] | None = None,
         boost_mode: str | None = None,
+        vector_model: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = True,
         total: bool = False,
@@ -442,6 +452,7 @@ class Searches:
         - ``exact``: Compares with every vector.
         - ``boosts``: Change scores by what items are: by filters ({'filters': {…}, 'weight': 1.5}), a number ({'field': 'likes', 'modifier': 'log1p', 'weight': 0.2}) or how near a value is ({'field': 'published', 'decay': {'origin': 'now', 'scale': '7d'}, 'weight': 0.3}). They reach all items, not the best of a list without them. Lists that are fused are ordered by boosted scores before.
         - ``boost_mode``: multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score.
+        - ``vector_model``: The model that the vectors of the request are of. If the collection's is another, they are refused (409).
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: false leaves the texts out of results.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
@@ -476,6 +487,7 @@ class Searches:
             exact=exact or None,
             boosts=boosts,
             boost_mode=boost_mode,
+            vector_model=vector_model,
             fields=fields,
             include_text=None if include_text else False,
             total=total or None,
@@ -514,6 +526,7 @@ class Searches:
         exact: bool = False,
         boosts: Sequence[Mapping[str, Any]] | None = None,
         boost_mode: str | None = None,
+        vector_model: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
@@ -546,6 +559,7 @@ class Searches:
         exact: bool = False,
         boosts: Sequence[Mapping[str, Any]] | None = None,
         boost_mode: str | None = None,
+        vector_model: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
@@ -577,6 +591,7 @@ class Searches:
         exact: bool = False,
         boosts: Sequence[Mapping[str, Any]] | None = None,
         boost_mode: str | None = None,
+        vector_model: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
         total: bool = False,
@@ -605,6 +620,7 @@ class Searches:
         - ``exact``: Compares with every vector.
         - ``boosts``: Change scores by what items are: by filters ({'filters': {…}, 'weight': 1.5}), a number ({'field': 'likes', 'modifier': 'log1p', 'weight': 0.2}) or how near a value is ({'field': 'published', 'decay': {'origin': 'now', 'scale': '7d'}, 'weight': 0.3}). They reach all items, not the best of a list without them. Lists that are fused are ordered by boosted scores before.
         - ``boost_mode``: multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score.
+        - ``vector_model``: The model that the vectors of the request are of. If the collection's is another, they are refused (409).
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
@@ -631,6 +647,7 @@ class Searches:
             exact=exact or None,
             boosts=boosts,
             boost_mode=boost_mode,
+            vector_model=vector_model,
             fields=fields,
             include_text=include_text or None,
             total=total or None,

@@ -215,9 +215,15 @@ describe('the metrics of embedding', () => {
         return texts.map(() => vector);
       },
     };
-    const status = () => ({ configured: 'm', active: 'm', fallbackReason: null, dim: 3 });
+    const status = () => ({ configured: 'm', active: 'm', fallbackReason: null, dim: 3, models: [] });
     const provider = new MeasuredEmbedding(
-      { defaultModel: async () => model, model: async () => model, status },
+      {
+        defaultModel: async () => model,
+        model: async () => model,
+        modelFor: async () => model,
+        dimensionOf: async () => 2,
+        status,
+      },
       metrics,
     );
     const measured = await provider.defaultModel();

@@ -21,6 +21,7 @@ const BODY = {
   filters: { a: 1 },
   ef: 50,
   exact: false,
+  vector_model: 'm',
   boosts: [{ filters: { a: 1 }, weight: 2 }],
   boost_mode: 'add',
   fields: ['a', 'b.c'],

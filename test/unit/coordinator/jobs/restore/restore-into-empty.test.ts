@@ -442,6 +442,33 @@ test('a model that the collection gets at the last moment makes the restore fail
   expect(await idsOf('hollow')).toEqual(['mine']);
 });
 
+describe('the embedding of the backup', () => {
+  const theirs = { model: 'local:builtin', passagePrefix: 'p: ' };
+  beforeEach(async () => {
+    await service.catalog.update('things', (record) => ({ ...record, embedding: theirs, embeddingModel: 'builtin' }));
+    backup = await backedUp(service);
+  });
+
+  test('is that of the collection that it goes into, or of a new one', async () => {
+    await empty('hollow', { embedding: theirs });
+    expect((await restoredBy(service, into('hollow'))).state).toBe('done');
+    expect(await service.collections.get('hollow')).toMatchObject({ embedding: theirs, embeddingModel: 'builtin' });
+    expect((await restoredBy(service, into('new'))).state).toBe('done');
+    expect(await service.collections.get('new')).toMatchObject({ embedding: theirs, embeddingModel: 'builtin' });
+  });
+
+  test.each([
+    ['none', undefined],
+    ['another prefix', { model: 'local:builtin', passagePrefix: 'q: ' }],
+  ])('is not that of a collection with %s', async (_, own) => {
+    await empty('hollow', { embedding: own });
+    await expect(restoredBy(service, into('hollow'))).rejects.toMatchObject({
+      kind: 'invalid_parameter',
+      message: expect.stringContaining('has embedding '),
+    });
+  });
+});
+
 describe('synonyms and stop words of the backup', () => {
   const theirs = { synonyms: [['car', 'automobile']], stopWords: { add: ['item'], remove: ['the'] } };
   const own = { synonyms: [['pump', 'compressor']], stopWords: { add: ['thing'], remove: [] } };

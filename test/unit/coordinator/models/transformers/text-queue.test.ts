@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { TextQueue, type WaitingText } from '../../../../../coordinator/models/transformers/text-queue';
 import { runSeed, seededRandom } from '../../../../support/values/random';
 
-const MANY = { textsMax: 16, charactersMax: 1024 };
-const ONE = { textsMax: 1, charactersMax: Infinity };
+const MANY = { textsMax: 16, charactersMax: 1024, isPadded: true };
+const ONE = { textsMax: 1, charactersMax: Infinity, isPadded: true };
 
 function waiting(call: string, lengths: number[]): WaitingText<string>[] {
   return lengths.map((length, index) => ({ text: 'x'.repeat(length), call, index }));

@@ -178,6 +178,31 @@ test('analysers of fields wait until every member knows them; one that is the la
   expect(await collections.update('b', { keywordFields: other })).toMatchObject({ job: expect.any(String) });
 });
 
+test('an embedding waits until every member keeps it, and stays through other changes and in backups', async () => {
+  const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
+  let isKnown = false;
+  const { service } = await plainService({
+    store,
+    collectionObstacle: (feature, what) => (isKnown ? null : `${feature}: ${what}`),
+  });
+  const embedding = { model: 'local:builtin', queryPrefix: 'q: ' };
+  await expect(service.collections.create(newCollection('a', { embedding }))).rejects.toMatchObject({
+    kind: 'unavailable',
+    message: 'collection-models: collections can have an embedding',
+  });
+  isKnown = true;
+  const made = await service.collections.create(newCollection('a', { embedding }));
+  expect(made).toMatchObject({ embedding, embeddingModel: 'builtin', dim: 2 });
+  await service.collections.setQuota('a', { items: 5, bytes: null });
+  await service.collections.update('a', { description: 'd' });
+  const { service: other } = await plainService({ store });
+  expect(await other.collections.get('a')).toMatchObject({ embedding });
+  const entry = (await store.get('/q/collections/a'))!;
+  expect(backedUpRecord({ name: 'a', record: entry.value })).toMatchObject({ embedding });
+  const strange = entry.value.replace('"q: "', '7');
+  expect(() => backedUpRecord({ name: 'a', record: strange })).toThrow('the backup is damaged');
+});
+
 test('synonyms and stop words wait until every member keeps them, and stay through other changes and in backups', async () => {
   const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
   let isKnown = false;

@@ -77,6 +77,7 @@ describe('a collection', () => {
       minInSync: 2,
       ttlSeconds: null,
       embeddingModel: null,
+      embedding: null,
       quota: null,
     };
     expect(await service.collections.create(newCollection('zoo'))).toEqual(zoo);

@@ -106,6 +106,7 @@ describe('loading the demo', () => {
       active: fallbackReason === null ? 'm' : 'builtin',
       fallbackReason,
       dim: null,
+      models: [],
     });
     const { service } = await plainService({ embedding });
     expect((await service.demo.load()).notice).toBe(`Texts are compared by words, not by meaning. ${fallbackReason}.`);
@@ -125,7 +126,7 @@ describe('loading the demo', () => {
       vectors: { upsert: () => Promise.reject(new Error('not to be called')) },
       embedding: {
         defaultModel: async () => new BuiltinModel(),
-        status: () => ({ configured: 'builtin', active: 'builtin', fallbackReason: null, dim: null }),
+        status: () => ({ configured: 'builtin', active: 'builtin', fallbackReason: null, dim: null, models: [] }),
       },
     });
     await expect(broken.load()).rejects.toThrow('broken');

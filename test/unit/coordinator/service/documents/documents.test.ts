@@ -41,6 +41,7 @@ class Shelf {
       minInSync: 1,
       ttlSeconds: null,
       embeddingModel: null,
+      embedding: null,
       quota: null,
     };
     return { name, createdAt: this.createdAt, ...rest };

@@ -71,6 +71,8 @@ describe('configuration', () => {
       filterValuesMax: 16_384,
       filterDepthMax: 32,
       embeddingModel: 'Xenova/all-MiniLM-L6-v2',
+      embeddingModels: [],
+      embeddingProviders: '',
       embeddingDtype: 'auto',
       embeddingCacheDir: '',
       embeddingOffline: 'false',
@@ -194,6 +196,8 @@ describe('configuration', () => {
       filterValuesMax: 25,
       filterDepthMax: 26,
       embeddingModel: 'builtin',
+      embeddingModels: 'own/other, a/folder',
+      embeddingProviders: '/srv/providers.json',
       embeddingDtype: 'fp32',
       embeddingCacheDir: '/srv/models',
       embeddingOffline: 'true',
@@ -260,6 +264,7 @@ describe('configuration', () => {
     expect(readConfig(environment, 2)).toEqual({
       ...given,
       trustedProxies: ['10.0.0.0/8'],
+      embeddingModels: ['own/other', 'a/folder'],
       mcpOrigins: ['https://tools.example.com'],
       corsOrigins: ['https://app.example.com'],
     });
@@ -380,6 +385,11 @@ describe('configuration', () => {
     ['RERANK_MODEL', 'x=cohere:https://user:secret@host/'],
   ])('%s=%j is refused', (name, value) => {
     expect(refusalOf({ [name]: value })).toMatch(new RegExp(`^${name}=.* is not valid: expected `));
+  });
+
+  test('EMBEDDING_PROVIDERS says what is wrong in it; a file is read by who calls them', () => {
+    expect(refusalOf({ EMBEDDING_PROVIDERS: '{"a": {}}' })).toMatch(/^EMBEDDING_PROVIDERS is not valid: a\.url: /);
+    expect(readConfig({ EMBEDDING_PROVIDERS: '/no/such/file' }, 1).embeddingProviders).toBe('/no/such/file');
   });
 
   test('EMBEDDING_DTYPE offers every format that a model may be kept in, in the order in which they are tried', () => {
