@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { addAggregateCommands } from './commands/aggregate-command';
 import { addAliasCommands } from './commands/alias-commands';
 import { addAnalyseCommand } from './commands/analyse-command';
+import { addAskCommand } from './commands/ask-command';
 import { addBackupCommands } from './commands/backup-commands';
 import { addBenchCommand } from './commands/bench-command';
 import { addClusterCommands } from './commands/cluster-commands';
@@ -26,6 +27,7 @@ const COMMANDS: AddCommand[] = [
   addCollectionCommands,
   addAliasCommands,
   addSearchCommand,
+  addAskCommand,
   addAggregateCommands,
   addAnalyseCommand,
   addJudgementCommands,

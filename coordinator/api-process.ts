@@ -34,6 +34,8 @@ import { rerankLoader } from './models/rerank/rerank-loader';
 import { Rerankers, type RerankersElsewhere } from './models/rerank/rerankers';
 import { transformersLoader, type TransformersOptions } from './models/transformers/transformers-loader';
 import { embeddingProvidersIn } from '../shared/base/config/embedding-providers';
+import { configuredModels } from './models/language/configured-models';
+import { languageModelsIn } from '../shared/base/config/language-models';
 import { rerankModelsIn, rerankNamesIn } from '../shared/base/config/rerank-models';
 import { AnswerMemory } from './api/load/answer-memory';
 import { sharedHeapGrowth, V8HeapGrowth } from './api/load/heap-growth';
@@ -54,6 +56,7 @@ import { ApiMetrics } from './api/metrics/api-metrics';
 import { BackupMetrics } from './api/metrics/backup-metrics';
 import { addClusterMetrics } from './api/metrics/cluster-metrics';
 import { addCollectionMetrics } from './api/metrics/collection-metrics';
+import { MeasuredAnswers } from './api/metrics/measured-answers';
 import { MeasuredEmbedding } from './api/metrics/measured-embedding';
 import { ProviderMetrics } from './api/metrics/provider-metrics';
 import { MeasuredReranking } from './api/metrics/measured-reranking';
@@ -253,12 +256,17 @@ export class ApiProcess {
     await reranker.open();
 
     const measured = new MeasuredEmbedding(embedding, this.metrics);
+    const languageModels = configuredModels(config);
+    shutdown.defer(() => languageModels.close());
+    const answers = new MeasuredAnswers(languageModels, languageModelsIn(config.llmModels) ?? [], this.metrics);
     const profiling = new CallProfiling();
     const service = createService({
       clusterStore: parts.clusterStore,
       shardClient: parts.shardClient,
       embedding: measured,
       reranker: new MeasuredReranking(reranker, reranker.names, this.metrics),
+      languageModels: answers,
+      answerObserver: (facts) => answers.note(facts),
       clock,
       config,
       log,
@@ -332,6 +340,8 @@ export class ApiProcess {
           shardClient: parts.shardClient,
           metricsText,
           deep: new DeepReads(clock),
+          languageModels: service.languageModels,
+          noteAnswer: (facts) => answers.note(facts),
         },
         parts.httpThreads,
         certificates,
@@ -455,6 +465,7 @@ export class ApiProcess {
       backupSecretOther: _otherSeal,
       rerankApiKey: _rerankKey,
       embeddingProviders: _providers,
+      llmApiKey: _llmKey,
       ...config
     } = this.config;
     const { keys, usage, catalog, aliases } = main;

@@ -17,6 +17,8 @@ import { VerifyKind } from './jobs/backup/verify-kind';
 import { Cron } from './jobs/backup/cron';
 import { type KeepRule, parseKeepRule } from './jobs/backup/kept-backups';
 import { StoredRestores } from './jobs/restore/stored-restores';
+import { AnswerService } from './service/answers/answer-service';
+import type { AnswerFacts } from './service/answers-service';
 import { ShardedAggregatesService } from './service/aggregates/sharded-aggregates-service';
 import { type AliasTenure, OWN_ALIASES } from './service/aliases/alias-names';
 import { type AliasAudience, NO_AUDIENCE, StoredAliases } from './service/aliases/stored-aliases';
@@ -46,6 +48,7 @@ import { ShardUpkeep } from './service/collections/shard-upkeep';
 import { CollectionDemoService } from './service/demo/collection-demo-service';
 import { DocumentService } from './service/documents/document-service';
 import type { EmbeddingProvider } from './models/embedding-provider';
+import type { LanguageModels } from './models/language/language-model';
 import type { RerankProvider } from './models/rerank/reranker';
 import type { CallProfiling } from './service/routing/call-profiling';
 import { KeyQuotaLedger } from './service/keys/quota/key-quota-ledger';
@@ -71,6 +74,7 @@ export interface RunningService extends Service {
   quotas: QuotaLedger;
   keyQuotas: KeyQuotaLedger;
   embedder: CollectionEmbedder;
+  languageModels: LanguageModels;
   /** The last insertion stamp, for other threads of the process (StampClock). */
   stampMemory: BigInt64Array;
   /**
@@ -116,9 +120,17 @@ export function createService(options: {
   shardClient: ShardClient & SearchesAtOnce;
   embedding: EmbeddingProvider;
   reranker: RerankProvider;
+  /** What LLM_BASE_URL names; where that names nothing, none is called. */
+  languageModels: LanguageModels;
+  /** Told of each answer that was made of texts. */
+  answerObserver?: (facts: AnswerFacts) => void;
   clock: Clock;
   config: Pick<
     Config,
+    | 'llmBaseUrl'
+    | 'llmModels'
+    | 'llmTokensPerDay'
+    | 'llmPromptCharacters'
     | 'backupTarget'
     | 'defaultShards'
     | 'defaultReplicas'
@@ -296,6 +308,15 @@ export function createService(options: {
     jobs,
     outcomes,
     rerank: options.reranker,
+    languageModels: options.languageModels,
+    answers: new AnswerService({
+      search,
+      models: options.languageModels,
+      keyQuotas,
+      clock,
+      config,
+      note: options.answerObserver ?? (() => undefined),
+    }),
     follow: () => Promise.all([catalog.follow(), aliases.follow()]).then(() => undefined),
     recover: async (given = {}) => {
       const others = { ...NO_OTHERS, ...given };

@@ -313,6 +313,8 @@ function main(): void {
       config.backupS3SessionToken,
       config.backupSecret,
       config.backupSecretOther,
+      config.rerankApiKey,
+      config.llmApiKey,
     ].filter((secret) => secret !== undefined),
     output,
   });

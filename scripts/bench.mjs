@@ -26,6 +26,7 @@ const BENCHES = {
   'keyword-features': ['../test/bench/keyword-features-bench.mjs', 'keywordFeaturesBench'],
   'query-features': ['../test/bench/query-features-bench.mjs', 'queryFeaturesBench'],
   rerank: ['../test/bench/rerank-bench.mjs', 'rerankBench'],
+  answer: ['../test/bench/answer-bench.mjs', 'answerBench'],
   cursors: ['../test/bench/cursors-bench.mjs', 'cursorsBench'],
   loading: ['../test/bench/loading-bench.mjs', 'loadingBench'],
   serving: ['../test/bench/serving-bench.mjs', 'servingBench'],

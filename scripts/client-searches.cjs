@@ -11,7 +11,7 @@
  */
 
 const COLLECTION = '/v1/collections/{name}';
-const NEVER_GIVEN = new Set(['strict', 'collection_name']);
+const NEVER_GIVEN = new Set(['strict', 'collection_name', 'stream']);
 /** What stands in the docstring of the class, or in a line of the method. */
 const SAID_ELSEWHERE = new Set([
   'vector',
@@ -78,6 +78,15 @@ const SEARCHES = [
     positional: ['query'],
     lines: ['Texts that answer a question in natural language.'],
   },
+  {
+    name: 'answer',
+    path: '/v1/answer',
+    constant: 'ANSWER',
+    answer: 'Answer',
+    place: null,
+    positional: ['question'],
+    lines: ["A language model's answer to a question, from what a search finds; every citation was checked."],
+  },
 ];
 
 const HEAD = '# Generated from the OpenAPI document: `UPDATE=1 npm test -- test/unit/clients/python` writes it anew.\n';
@@ -101,11 +110,12 @@ function pythonSearches(document) {
 
 ${HEAD}from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
 from .. import operations
 from ..bodies import encoded, examples_body, filters_body, given, legs_body, listed_queries, query_body
+from ..event_stream import AnswerEvent, EventReader
 from ..ids import ExternalId, id_text, id_texts
 from ..models import (
 ${answers
@@ -139,6 +149,7 @@ class AsyncSearches:
         return {"name": self.name, "id": id_text(external_id)}
 
 ${SEARCHES.map((search) => methodOf(document, search)).join('\n')}
+${answerStream(document)}
 ${bulkSearch(document)}`;
 }
 
@@ -206,6 +217,34 @@ ${fields.map((field) => `            ${field},\n`).join('')}        )
 ${place === null ? '' : `            path=${place},\n`}            query=given(${flags.map((flag) => `${flag.name}=${flag.sent}`).join(', ')}),
             body=body,
         )
+`;
+}
+
+/**
+ * The answer of a language model while it is written.
+ * @param {Schema} document
+ */
+function answerStream(document) {
+  const { body } = takenBy(document, '/v1/answer');
+  const [question, rest] = [
+    body.filter(({ name }) => name === 'question'),
+    body.filter(({ name }) => name !== 'question'),
+  ];
+  return `    async def answer_stream(
+        self,
+${question.map(signed).join('')}        *,
+${rest.map(signed).join('')}    ) -> AsyncIterator[AnswerEvent]:
+        """As ${'``answer``'}, while it is written: the sources, the text in parts, and last the whole."""
+        body = given(
+            collection_name=self.name,
+${body.map(({ name, sent }) => `            ${name}=${sent},\n`).join('')}            stream=True,
+        )
+        reader = EventReader(self._transport.settings.notices)
+        async with self._transport.stream(operations.ANSWER, body=body) as pieces:
+            async for piece in pieces:
+                for event in reader.feed(piece, {}):
+                    yield event
+        reader.end()
 `;
 }
 

@@ -198,7 +198,7 @@ export function optionsGiven(given: object, search: SearchKind): SearchBody {
   return Object.fromEntries(fields) as SearchBody;
 }
 
-function finiteNumber(text: string): number {
+export function finiteNumber(text: string): number {
   const number = Number(text);
   if (text.trim() === '' || !Number.isFinite(number)) throw new InvalidArgumentError('It must be a number.');
   return number;

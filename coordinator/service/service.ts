@@ -11,6 +11,7 @@ import type { PlacedTerm } from '../../shared/base/text/placed-terms';
 import type { MetadataPatch, UpsertOperation } from '../../shared/contract/shard/shard-client';
 import type { OutcomesService, StoreDedup } from './idempotency/store-dedup';
 import type { Once } from './idempotency/write-dedup';
+import type { AnswersService } from './answers-service';
 import type { AggregatesService } from './aggregates-service';
 import type { AliasesService } from './aliases-service';
 import type { JudgementsService } from './judgements-service';
@@ -49,6 +50,7 @@ export interface Service {
   outcomes: OutcomesService;
   keyQuotas: KeyQuotasService;
   rerank: RerankProvider;
+  answers: AnswersService;
 }
 
 /** The aliases on the thread that serves a request. */

@@ -94,7 +94,13 @@ export function memberAddress(config: ClusterConfig, rpcPort: number): string {
 export function secretsOf(
   config: Pick<
     Config,
-    'apiKey' | 'backupS3SecretAccessKey' | 'backupS3SessionToken' | 'backupSecret' | 'backupSecretOther'
+    | 'apiKey'
+    | 'backupS3SecretAccessKey'
+    | 'backupS3SessionToken'
+    | 'backupSecret'
+    | 'backupSecretOther'
+    | 'rerankApiKey'
+    | 'llmApiKey'
   > &
     ClusterConfig,
 ): string[] {
@@ -107,6 +113,8 @@ export function secretsOf(
     backupS3SessionToken,
     backupSecret,
     backupSecretOther,
+    rerankApiKey,
+    llmApiKey,
   } = config;
   return [
     apiKey,
@@ -117,5 +125,7 @@ export function secretsOf(
     backupS3SessionToken,
     backupSecret,
     backupSecretOther,
+    rerankApiKey,
+    llmApiKey,
   ].filter((secret) => secret !== undefined);
 }

@@ -1,5 +1,6 @@
 import { startCluster, startSmallCluster } from '../support/targets/cluster-target';
 import { describeApi } from './api-suite';
+import { describeAnswers } from './api-suite/answers';
 import { describeLimits } from './api-suite/limits';
 import { describeCollectionModels } from './api-suite/collection-models';
 import { describeRerank } from './api-suite/rerank';
@@ -8,3 +9,4 @@ describeApi('a cluster of three nodes and two coordinators', startCluster);
 describeLimits('a cluster', startSmallCluster);
 describeRerank('a small cluster', startSmallCluster);
 describeCollectionModels('a small cluster', startSmallCluster);
+describeAnswers('a small cluster', startSmallCluster);

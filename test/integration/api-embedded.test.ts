@@ -1,5 +1,6 @@
 import { startEmbedded, startOnOneProcessor } from '../support/targets/embedded-target';
 import { describeApi } from './api-suite';
+import { describeAnswers } from './api-suite/answers';
 import { describeLimits } from './api-suite/limits';
 import { describeCollectionModels } from './api-suite/collection-models';
 import { describeRerank } from './api-suite/rerank';
@@ -10,3 +11,4 @@ describeApi('an embedded process on one processor', () => startOnOneProcessor({ 
 describeLimits('an embedded process', startEmbedded);
 describeRerank('an embedded process', startEmbedded);
 describeCollectionModels('an embedded process', startEmbedded);
+describeAnswers('an embedded process', startEmbedded);

@@ -21,7 +21,7 @@ describe('files that name', () => {
     [
       'an option of the coordinator: min_score',
       /\b(?:min_score|minScore|min-score)\b/,
-      { service: 5, users: 0, tests: 9 },
+      { service: 6, users: 1, tests: 10 },
     ],
     ['an option that reaches the shard: ef', /\bef\b/, { service: 19, users: 1, tests: 20 }],
     ['an operator of filters: $gte', /\$gte\b|\b(?:gte|kGte)\b/, { service: 10, users: 7, tests: 38 }],

@@ -59,6 +59,7 @@ const FLOORS: Record<string, string[][]> = {
     [
       'service/aggregates/',
       'service/aliases/',
+      'service/answers/',
       'service/demo/',
       'service/documents/',
       'service/judgements/',
@@ -78,7 +79,12 @@ const FLOORS: Record<string, string[][]> = {
       'service/service.ts',
     ],
     ['service/judgements-service.ts'],
-    ['service/aggregates-service.ts', 'service/aliases-service.ts', 'service/jobs-service.ts'],
+    [
+      'service/aggregates-service.ts',
+      'service/aliases-service.ts',
+      'service/answers-service.ts',
+      'service/jobs-service.ts',
+    ],
     [
       'models/collection-embedding.ts',
       'models/cut-text.ts',
@@ -151,7 +157,8 @@ const PURE_CORE = [
   /^coordinator\/service\/synonyms\//,
   /^coordinator\/service\/sampling\/(?:merged-sample|principal-axes|projection)\.ts$/,
   /^coordinator\/service\/search\/(?:chunk-windows|example-vectors|found-groups|fusion|group-key|merge|mmr|score-fusion)\.ts$/,
-  /^coordinator\/service\/(?:aggregates-service|aliases-service|jobs-service|judgements-service|keyword-query|search-request|service)\.ts$/,
+  /^coordinator\/service\/(?:aggregates-service|aliases-service|answers-service|jobs-service|judgements-service)\.ts$/,
+  /^coordinator\/service\/(?:keyword-query|search-request|service)\.ts$/,
   /^node\/engine\/files\/(?:byte-reader|byte-writer|later-format)\.ts$/,
   /^node\/engine\/filter\/(?:case-fold|geo-points|matcher|matches|text-test)\.ts$/,
   /^node\/engine\/keyword\/(?!bm25-keyword-index)/,

@@ -69,6 +69,9 @@ export type CountAnswer = AnswerOf<'post_collections_name_count'>;
 export type SimilarityAnswer = AnswerOf<'post_collections_name_similarity'>;
 export type QueryRequest = BodyOf<'post_query'>;
 export type QueryAnswer = Listed<AnswerOf<'post_query'>>;
+/** `stream`: see `answerStream`. */
+export type AnswerRequest = Omit<BodyOf<'post_answer'>, 'stream'>;
+export type AnswerAnswer = AnswerOf<'post_answer'>;
 export type RecallCheckRequest = BodyOf<'post_collections_name_recall_check'>;
 export type SampleRequest = BodyOf<'post_collections_name_sample'>;
 export type UploadAnswer = AnswerOf<'post_documents_upload'>;

@@ -1,3 +1,4 @@
+import { type AnswerEvent, answerEvents } from './answer-events';
 import type * as api from './api';
 import { BackupsApi } from './backups';
 import { JobsApi } from './jobs';
@@ -186,6 +187,23 @@ export class QuiverClient {
     );
     const results = answer.results ?? [];
     return listing({ ...answer, results }, results);
+  }
+
+  /** Has a language model answer a question from what a search finds; every citation was checked. */
+  async answer(request: api.AnswerRequest, options?: CallOptions): Promise<api.AnswerAnswer> {
+    // To ask twice costs tokens twice.
+    const json = fieldsBody(request);
+    return this.transport.data({ method: 'POST', path: '/v1/answer', json, isRepeatable: false }, options);
+  }
+
+  /**
+   * The same as it is written: the sources, the text in parts, and last the whole with its citations. Who goes through
+   * no more of it ends the call.
+   */
+  answerStream(request: api.AnswerRequest, options?: CallOptions): AsyncGenerator<AnswerEvent> {
+    const json = { ...fieldsBody(request), stream: true };
+    const sent: ApiRequest = { method: 'POST', path: '/v1/answer', json, isRepeatable: false };
+    return answerEvents(this.transport.pieces(sent, options), sent, (warnings) => this.transport.warn(sent, warnings));
   }
 
   /** Scores texts for a query by a model of the service, best first. */

@@ -1,3 +1,4 @@
+export type { AnswerEvent } from './answer-events';
 export type * from './api';
 export type { BackupsApi } from './backups';
 export type { JobsApi } from './jobs';

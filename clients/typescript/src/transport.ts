@@ -75,6 +75,8 @@ const DEFAULT_URL = 'http://localhost:8000';
 const TIMEOUT_MS = 90_000;
 /** How the service begins the envelope of a success. */
 const SUCCESS_HEAD = '{"status":"success"';
+/** The same of a stream of events. */
+const EVENT_HEAD = 'event: ';
 /** Characters after which an answer that has begun otherwise is none of the service's. */
 const FOREIGN_MAX = 64 * 1024;
 
@@ -134,8 +136,13 @@ export class Transport {
         successOf<Data>(await response.text(), response, request, attempt),
       ),
     );
-    for (const warning of warnings) this.onWarning?.(`${request.method} ${request.path}: ${warning}`);
+    this.warn(request, warnings);
     return data;
+  }
+
+  /** Tells what an envelope says besides. */
+  warn({ method, path }: ApiRequest, warnings: readonly string[]): void {
+    for (const warning of warnings) this.onWarning?.(`${method} ${path}: ${warning}`);
   }
 
   /** The request as one that is done once, where it may be. A key among the headers of the call counts in any case. */
@@ -198,7 +205,7 @@ export class Transport {
       let first = '';
       for (let text = await next(); text !== null; text = await next()) {
         first += text;
-        if (first.startsWith(SUCCESS_HEAD)) return { first, next, end };
+        if (first.startsWith(SUCCESS_HEAD) || first.startsWith(EVENT_HEAD)) return { first, next, end };
         if (first.length > FOREIGN_MAX) break;
       }
       successOf(first, response, request, attempt);

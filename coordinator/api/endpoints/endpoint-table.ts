@@ -5,6 +5,7 @@ import type { OperationsService } from '../../cluster/operations/operations-serv
 import type { Service } from '../../service/service';
 import type { VectorFormats } from '../body/vector-format';
 import type { Endpoint } from './endpoint';
+import { answerEndpoints } from './answer-endpoints';
 import { aggregateEndpoints } from './aggregate-endpoints';
 import { aliasEndpoints } from './alias-endpoints';
 import { analysisEndpoints } from './analysis-endpoints';
@@ -93,6 +94,7 @@ export function endpointTable(parts: {
     ...aliasEndpoints({ aliases: service.aliases }),
     ...vectorEndpoints({ vectors: service.vectors, search: service.search, formats, limits }),
     ...searchEndpoints({ search: service.search, limits }),
+    ...answerEndpoints({ answers: service.answers, search: service.search, limits }),
     ...rerankEndpoints({ rerank: service.rerank, limits }),
     ...analysisEndpoints({ search: service.search, limits }),
     ...whyEndpoints({ search: service.search, limits }),

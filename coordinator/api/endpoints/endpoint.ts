@@ -128,7 +128,9 @@ export interface BodyList {
   keepsRefused?: (body: Record<string, unknown>) => boolean;
 }
 
-export type EndpointAnswer = { type: 'data'; schema: z.ZodType } | { type: 'text'; contentType: string };
+export type EndpointAnswer =
+  /** `streams`: or a stream of events, whose last has the envelope. */
+  { type: 'data'; schema: z.ZodType; streams?: true } | { type: 'text'; contentType: string };
 
 /** A request that has passed every check. `path`, `query` and `body` are outputs of the endpoint's schemas. */
 export interface EndpointCall extends HandlerOnce {
@@ -178,6 +180,7 @@ export type Answer =
    */
   | { type: 'pieces'; pieces: Iterable<string> | AsyncIterable<string>; worked?: WorkedTime }
   | HitsAnswer
+  | EventsAnswer
   /** Outside the envelope. */
   | { type: 'text'; contentType: string; text: string | Buffer }
   | BareAnswer;
@@ -189,6 +192,21 @@ export interface HitsAnswer {
   hits: Buffer;
   behind: string;
   worked?: WorkedTime;
+}
+
+/** Data that are made while the client may follow it. */
+export interface EventsAnswer {
+  type: 'events';
+  events: AnswerEvents;
+  /** Whether the client gets a stream of events, of which the last is the envelope; otherwise it gets that alone. */
+  isFollowed: boolean;
+}
+
+/** What comes before the data, each with a name and JSON text; its value at the end is the JSON text of the data. */
+export interface AnswerEvents {
+  next(): Promise<IteratorResult<{ name: string; json: string }, string>>;
+  /** The client is gone: nobody wants more, also while `next` waits. */
+  return(): Promise<unknown>;
 }
 
 /**

@@ -13,7 +13,7 @@ import { discardBody } from '../body/discard-body';
 import { announcedLength } from '../body/read-body';
 import { hitsPieces } from '../answers/answer-json';
 import type { AnswerRoom } from '../load/answer-room';
-import type { Answer, BareAnswer, Endpoint, HitsAnswer, WorkedTime } from '../endpoints/endpoint';
+import type { Answer, AnswerEvents, BareAnswer, Endpoint, HitsAnswer, WorkedTime } from '../endpoints/endpoint';
 import {
   errorEnvelope,
   jsonRpcError,
@@ -34,6 +34,12 @@ import { FastPathResponse } from '../fast-path/fast-path-response';
 
 const NO_BYTES = Buffer.alloc(0);
 const JSON_TYPE = 'application/json; charset=utf-8';
+const EVENTS_TYPE = 'text/event-stream; charset=utf-8';
+/** The name of the event that has the envelope. */
+const LAST_EVENT = 'envelope';
+/** Proxies close connections on which nothing comes; of this, readers of events take no notice. */
+const BEAT = ': \n\n';
+const EVENTS_BEAT_MS = 15_000;
 /** A caller's own request id that is safe in a header and in a log line. */
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:/+=@-]{1,128}$/;
 /** If at most this much of a refused body is left, reading it costs less than a new connection. */
@@ -201,6 +207,10 @@ export class Exchange {
       case 'pieces':
         this.worked = answer.worked ?? null;
         return this.answerInPieces(answer.pieces);
+      case 'events':
+        return this.whileThere(answer.events, () =>
+          answer.isFollowed ? this.answerWithEvents(answer.events) : this.answerWithData(answer.events),
+        );
     }
   }
 
@@ -282,6 +292,8 @@ export class Exchange {
 
   private retryAfter(error: unknown): number | null {
     if (!isQuiverError(error)) return null;
+    const { retryAfterSeconds } = error.details;
+    if (typeof retryAfterSeconds === 'number') return retryAfterSeconds;
     if (error.kind === 'rate_limited') return Math.max(1, this.rate?.resetSeconds ?? 1);
     return error.kind === 'overloaded' ? BUSY_RETRY_SECONDS : null;
   }
@@ -479,6 +491,52 @@ export class Exchange {
     this.observe(200, null);
   }
 
+  /** Ends what makes an answer when its client goes. Errors: ClientGone. */
+  private async whileThere(events: AnswerEvents, work: () => Promise<void>): Promise<void> {
+    const { response } = this;
+    const gone = (): void => void events.return();
+    response.on('close', gone);
+    if (response.destroyed) gone();
+    try {
+      await work();
+    } catch (error) {
+      gone();
+      throw this.isGone ? new ClientGone() : error;
+    } finally {
+      response.off('close', gone);
+    }
+  }
+
+  private async answerWithData(events: AnswerEvents): Promise<void> {
+    for (;;) {
+      const { done, value } = await events.next();
+      if (done === true) return this.sendInTurn(successEnvelope(value, this.warnings.list), JSON_TYPE);
+    }
+  }
+
+  /** What fails before the first event has its envelope as ever; later, the envelope is the last event. */
+  private async answerWithEvents(events: AnswerEvents): Promise<void> {
+    let step = await events.next();
+    this.begin({ ...this.headers(EVENTS_TYPE), 'cache-control': 'no-store', 'x-accel-buffering': 'no' });
+    const beat = setInterval(() => this.response.destroyed || this.response.write(BEAT), EVENTS_BEAT_MS);
+    try {
+      while (step.done !== true) {
+        const { name, json } = step.value;
+        if (!(await this.write(eventText(name, json)))) throw new ClientGone();
+        step = await events.next();
+      }
+      this.end(eventText(LAST_EVENT, successEnvelope(step.value, this.warnings.list)));
+      this.observe(200, null);
+    } catch (error) {
+      if (this.isGone) throw error;
+      const { code, message, shown } = publicError(error);
+      this.end(eventText(LAST_EVENT, errorEnvelope(code, message, shown)));
+      this.observe(code, code === 500 ? error : null);
+    } finally {
+      clearInterval(beat);
+    }
+  }
+
   /** Writes, and waits until the client has taken enough of it. Answers whether the client is still connected. */
   private write(text: string | Buffer): boolean | Promise<boolean> {
     if (this.response.destroyed || this.response.write(text)) return !this.response.destroyed;
@@ -640,6 +698,11 @@ export class Exchange {
       error,
     });
   }
+}
+
+/** JSON text has no ends of lines. */
+function eventText(name: string, json: string): string {
+  return `event: ${name}\ndata: ${json}\n\n`;
 }
 
 /** Names of headers in `vary`, each once. */

@@ -203,6 +203,12 @@ function fieldsOf(tool: McpTool, { body, template }: Endpoint): Map<string, Json
 
 async function textOf(answer: Answer, hold: AnswerHold): Promise<string> {
   if (answer.type === 'data') return answer.json;
+  if (answer.type === 'events') {
+    for (;;) {
+      const { done, value } = await answer.events.next();
+      if (done === true) return value;
+    }
+  }
   assert(answer.type === 'pieces' || answer.type === 'hits');
   let text = '';
   let counted = COUNTED_CHARACTERS;

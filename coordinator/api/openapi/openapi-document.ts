@@ -288,7 +288,10 @@ function contentOf(endpoint: Endpoint, schemas: SchemaCollector): JsonSchema {
       warnings: WARNINGS,
     },
   };
-  return { 'application/json': { schema: { oneOf: [success, { $ref: '#/components/schemas/ErrorEnvelope' }] } } };
+  return {
+    'application/json': { schema: { oneOf: [success, { $ref: '#/components/schemas/ErrorEnvelope' }] } },
+    ...(endpoint.answer.streams === true && { 'text/event-stream': { schema: { type: 'string' } } }),
+  };
 }
 
 /** The error codes that an endpoint can answer with, ascending. */

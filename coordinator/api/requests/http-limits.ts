@@ -74,6 +74,11 @@ export const REQUEST_BOUNDS = {
   /** Hits of all searches of a request together: no more than wait for a model at once. */
   rerankedTotalMax: 2000,
   rerankBudgetMsMax: 600_000,
+  /** Of an answer: what a language model reads, and writes. */
+  passagesMax: 100,
+  answerTokensMax: 32_768,
+  historyMax: 50,
+  historyUnitsMax: 20_000,
   projectionDimensionsMax: 64,
   /** Enough for a standard error of a thousandth at a recall of .99. */
   recallSamplesMax: 500,

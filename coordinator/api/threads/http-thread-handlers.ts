@@ -14,6 +14,8 @@ import type { AnsweredRequest } from '../http/observer';
 import type { ProcessLimiter } from '../../service/limits/process-limiter';
 import type { MetricsText } from '../endpoints/public-endpoints';
 import type { StoreDedup } from '../../service/idempotency/store-dedup';
+import type { ChatRequest, ChatStream, LanguageModels } from '../../models/language/language-model';
+import type { AnswerFacts } from '../../service/answers-service';
 import type { KeyWriter } from '../../service/keys/quota/key-quota';
 import type { UploadedFile } from '../../service/service';
 import { collectionNotFound } from '../../service/routing/collection-not-found';
@@ -45,6 +47,8 @@ export interface MainServices extends Pick<
   metricsText: MetricsText;
   /** Of all threads together. */
   deep: DeepReads;
+  languageModels: LanguageModels;
+  noteAnswer: (facts: AnswerFacts) => void;
 }
 
 /** A collection as an HTTP thread knows it; another one may have its name by now. */
@@ -129,6 +133,11 @@ export function httpThreadHandlers(main: MainServices, threads: HttpThreads, pee
     ...handlersOf('judgements', service.judgements, ['list', 'get', 'put', 'delete', 'evaluate']),
     ...handlersOf('recall', service.recall, ['check']),
     ...handlersOf('rerank', service.rerank, ['modelOf', 'score']),
+    'languageModels.chat': async (request: ChatRequest) => {
+      const stream: ChatStream = await main.languageModels.chat(request);
+      return peer().offer({ [Symbol.asyncIterator]: () => stream });
+    },
+    'answers.note': main.noteAnswer,
     'collections.create': (...args: Parameters<typeof create>) => known(service.collections.create(...args)),
     'collections.update': (...args: Parameters<typeof update>) => known(service.collections.update(...args)),
     'collections.setQuota': (...args: Parameters<typeof setQuota>) => known(service.collections.setQuota(...args)),

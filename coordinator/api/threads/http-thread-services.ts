@@ -1,3 +1,4 @@
+import type { Config } from '../../../shared/base/config/config';
 import type { WritesEncoded } from '../../service/routing/encoded-writes';
 import type { SearchesAtOnce } from '../../../shared/contract/shard/inline-search';
 import type { ShardClient } from '../../../shared/contract/shard/shard-client';
@@ -10,6 +11,8 @@ import type { DeepReads } from '../../service/routing/deep-reads';
 import { ProfiledShards } from '../../service/routing/profiled-shards';
 import { ScatterGather } from '../../service/routing/scatter-gather';
 import { StampClock } from '../../service/routing/stamp-clock';
+import { AnswerService } from '../../service/answers/answer-service';
+import type { AnswerFacts } from '../../service/answers-service';
 import { ShardedAggregatesService } from '../../service/aggregates/sharded-aggregates-service';
 import { ShardedSamplesService } from '../../service/sampling/sharded-samples-service';
 import type { SearchObserver } from '../../service/search/search-observer';
@@ -29,20 +32,21 @@ import { ShardedVectorsService } from '../../service/vectors/sharded-vectors-ser
 import type { AliasesService } from '../../service/aliases-service';
 import { AliasNames, type AliasTenure } from '../../service/aliases/alias-names';
 import { HttpThreadCatalog } from './http-thread-catalog';
+import type { ChatPiece, LanguageModels } from '../../models/language/language-model';
 import type { RerankProvider } from '../../models/rerank/reranker';
 import { remote, type ThreadPeer } from '../../../shared/base/threads/thread-peer';
 
 /**
  * The use cases on an HTTP thread. Searches, reads and writes of vectors run here, over the shards that the thread
- * reaches by itself. Collections, documents, checks of recall, the embedding of texts and reranking are the main
- * thread's.
+ * reaches by itself. Collections, documents, checks of recall, the embedding of texts, reranking and calls of language
+ * models are the main thread's.
  */
 export function httpThreadServices(parts: {
   main: ThreadPeer;
   shards: Pick<ShardClient, 'read' | 'write'> & SearchesAtOnce & WritesEncoded;
   deep: Pick<DeepReads, 'run'>;
   clock: Clock;
-  requestTimeoutMs: number;
+  config: Pick<Config, 'requestTimeoutMs' | 'llmBaseUrl' | 'llmModels' | 'llmTokensPerDay' | 'llmPromptCharacters'>;
   stampMemory: BigInt64Array;
   observer: SearchObserver;
   profiling: CallProfiling;
@@ -60,7 +64,7 @@ export function httpThreadServices(parts: {
   const aliasNames = new AliasNames({ tenure: parts.aliasTenure, ask: resolve });
   const scatter = new ScatterGather({
     clock,
-    timeoutMs: parts.requestTimeoutMs,
+    timeoutMs: parts.config.requestTimeoutMs,
     uidOf: ({ name, uid, identity }) => main.ask('catalog.uidOf', { name, uid, identity }),
     profiling,
   });
@@ -87,7 +91,12 @@ export function httpThreadServices(parts: {
     collections,
     stamps: new StampClock({ clock, last: parts.stampMemory }),
   });
-  const own = { search, samples, aggregates, vectors, collections, documents: httpThreadDocuments(main) };
+  const models: LanguageModels = {
+    chat: async (request) => main.taken<ChatPiece>(await main.ask<number>('languageModels.chat', request)),
+  };
+  const note = (facts: AnswerFacts): void => main.tell('answers.note', facts);
+  const answers = new AnswerService({ search, models, keyQuotas, clock, config: parts.config, note });
+  const own = { answers, search, samples, aggregates, vectors, collections, documents: httpThreadDocuments(main) };
   return {
     catalog,
     aliasNames,

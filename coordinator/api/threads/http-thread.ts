@@ -57,6 +57,7 @@ export interface HttpThreadData {
     | 'backupSecretOther'
     | 'embeddingProviders'
     | 'rerankApiKey'
+    | 'llmApiKey'
   >;
   state: Int32Array;
   stampMemory: BigInt64Array;
@@ -169,7 +170,7 @@ export function serveHttpThread(parts: {
     shards: form.shards,
     deep: form.deep ?? new DeepReads(clock),
     clock,
-    requestTimeoutMs: config.requestTimeoutMs,
+    config,
     stampMemory: data.stampMemory,
     observer: reports,
     profiling,

@@ -1,5 +1,6 @@
 import { QuiverError } from '../errors/quiver-error';
 import { embeddingProvidersIn, isProvidersJson } from './embedding-providers';
+import { languageModelsIn, LLM_MODELS_EXPECTED, LLM_URL_EXPECTED, llmUrlIn } from './language-models';
 import { isNetwork } from './network-list';
 import { EVERY_ORIGIN, originOf } from './origin-list';
 import { prefixIn } from './path-prefix';
@@ -154,6 +155,10 @@ export function readConfig(environment: Environment, cores: number): Config {
   if (isProvidersJson(config.embeddingProviders)) void embeddingProvidersIn(config.embeddingProviders);
   if (rerankModelsIn(config.rerankModel) === null)
     refuse(SETTINGS.rerankModel, config.rerankModel, RERANK_MODELS_EXPECTED);
+  if (config.llmBaseUrl !== '' && llmUrlIn(config.llmBaseUrl) === null)
+    refuse(SETTINGS.llmBaseUrl, config.llmBaseUrl, LLM_URL_EXPECTED);
+  if (languageModelsIn(config.llmModels) === null || (config.llmBaseUrl !== '' && config.llmModels === ''))
+    refuse(SETTINGS.llmModels, config.llmModels, LLM_MODELS_EXPECTED);
   checkTogether(
     SETTINGS.apiTlsCertFile,
     [config.apiTlsCertFile, config.apiTlsKeyFile],

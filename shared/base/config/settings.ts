@@ -309,6 +309,34 @@ export const SETTINGS = {
     name: 'RERANK_API_KEY', kind: 'secret',
     meaning: 'Sent to remote models of RERANK_MODEL',
   },
+  llmBaseUrl: {
+    name: 'LLM_BASE_URL', kind: 'text', fallback: '',
+    meaning: 'Language model that speaks OpenAI’s protocol, as http://127.0.0.1:11434/v1; empty: none',
+  },
+  llmApiKey: {
+    name: 'LLM_API_KEY', kind: 'secret',
+    meaning: 'Sent to LLM_BASE_URL',
+  },
+  llmModels: {
+    name: 'LLM_MODELS', kind: 'text', fallback: '',
+    meaning: 'Models of LLM_BASE_URL that requests may name, separated by commas, the default first',
+  },
+  llmTokensPerDay: {
+    name: 'LLM_TOKENS_PER_DAY', kind: 'integer', fallback: 0, minimum: 0, maximum: 1_000_000_000_000,
+    meaning: 'Tokens that each key may use in a day (UTC), of prompts and answers together; 0: any number',
+  },
+  llmTimeoutMs: {
+    name: 'LLM_TIMEOUT_MS', kind: 'integer', fallback: 60_000, minimum: 100, maximum: 280_000,
+    meaning: 'Longest time that a language model writes; what is there by then is the answer',
+  },
+  llmCalls: {
+    name: 'LLM_CALLS', kind: 'integer', fallback: 32, minimum: 1, maximum: 1024,
+    meaning: 'Calls of LLM_BASE_URL at once; more are refused as busy',
+  },
+  llmPromptCharacters: {
+    name: 'LLM_PROMPT_CHARACTERS', kind: 'integer', fallback: 24_000, minimum: 1000, maximum: 1_000_000,
+    meaning: 'Characters of passages in a prompt; the worst that do not fit are left out',
+  },
   chunkSize: {
     name: 'CHUNK_SIZE', kind: 'integer', fallback: 500, minimum: 16, maximum: 1_000_000,
     meaning: 'Most characters of a document’s chunk; fewer where the model reads less',

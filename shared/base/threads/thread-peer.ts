@@ -132,6 +132,33 @@ export class ThreadPeer {
     }
   }
 
+  /** As {@link drawn}, one by one. `return` gives the rest up at once, also while an item is waited for. */
+  taken<Item>(stream: number): {
+    next(): Promise<IteratorResult<Item, undefined>>;
+    return(): Promise<IteratorResult<Item, undefined>>;
+  } {
+    const over: IteratorResult<Item, undefined> = { done: true, value: undefined };
+    let isOver = false;
+    return {
+      next: async () => {
+        if (isOver) return over;
+        try {
+          const step = await this.ask<IteratorResult<Item, undefined>>(NEXT, stream);
+          isOver ||= step.done === true;
+          return isOver ? over : step;
+        } catch (error) {
+          isOver = true;
+          throw error;
+        }
+      },
+      return: async () => {
+        if (!isOver) this.tell(RETURN, stream);
+        isOver = true;
+        return over;
+      },
+    };
+  }
+
   /** Calls `listener`, the only one, when the other thread has ended. */
   onClose(listener: () => void): void {
     this.closing = listener;

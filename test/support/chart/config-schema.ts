@@ -38,6 +38,7 @@ const OF_EXTRA_ENV = [
   'BACKUP_SECRET',
   'BACKUP_SECRET_OTHER',
   'RERANK_API_KEY',
+  'LLM_API_KEY',
 ];
 
 /** The settings that `config` of the chart's values may hold. */

@@ -45,6 +45,8 @@ export async function startThreadedServer(
     embedder,
     shardClient: shards,
     deep: new DeepReads(systemClock),
+    languageModels: parts.service.languageModels,
+    noteAnswer: () => undefined,
   };
   const log = new LogMemory();
   const peers: ThreadPeer[] = [];

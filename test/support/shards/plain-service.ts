@@ -22,6 +22,7 @@ import { createService, type RunningService } from '../../../coordinator/service
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { KeyValueClusterStore } from '../../../embedded/cluster-store/key-value-cluster-store';
 import type { OpenTarget } from '../../../shared/backup-store/backup-target';
+import { configuredModels } from '../../../coordinator/models/language/configured-models';
 import { rerankLoader } from '../../../coordinator/models/rerank/rerank-loader';
 import type { RerankProvider } from '../../../coordinator/models/rerank/reranker';
 import { Rerankers } from '../../../coordinator/models/rerank/rerankers';
@@ -157,6 +158,7 @@ export async function plainService(
     shardClient: options.shardClient ?? shards,
     embedding,
     reranker: options.reranker ?? ownReranker!,
+    languageModels: configuredModels(config),
     clock,
     config,
     searchOf: variantSearch(config),

@@ -41,8 +41,10 @@ from .errors import (
     VersionConflict,
     VersionConflictError,
 )
+from .event_stream import AnswerEvent
 from .ids import ExternalId
 from .models import (
+    Answer,
     BulkSearchQuery,
     CollectionInfo,
     Filters,
@@ -69,6 +71,8 @@ from .vectors import VectorFormat, VectorLike, decode_array, decode_vector, enco
 
 __all__ = [
     "NO_RETRIES",
+    "Answer",
+    "AnswerEvent",
     "ApiError",
     "AsyncBackups",
     "AsyncCluster",

@@ -21,6 +21,12 @@ __all__ = [
     "Adoption",
     "Aggregates",
     "Alias",
+    "Answer",
+    "AnswerCitation",
+    "AnswerSentence",
+    "AnswerSource",
+    "AnswerTiming",
+    "AnswerUsage",
     "ApiKey",
     "ApiKeyWithSecret",
     "Backup",
@@ -827,6 +833,98 @@ class QueryAnswer(Table[QueryHit]):
     """The cursor of the next page, None at the end; present if the request has one."""
     boost_depth: int | None = None
     """Present if boosts could not reach all items: how many of the best without boosts were looked at, by shard."""
+
+
+@dataclass(frozen=True)
+class AnswerCitation:
+    """Words of a source; ``source.text[start:end]`` in UTF-16 code units."""
+
+    number: int
+    """The number of the source, from 1."""
+    external_id: str
+    start: int
+    """Where the quote begins in the text of the source, in UTF-16 code units."""
+    end: int
+    quote: str
+    """As it stands there."""
+    document_id: str | float | None = None
+    page: float | None = None
+
+
+@dataclass(frozen=True)
+class AnswerSentence:
+    """A sentence of an answer, and what supports it."""
+
+    text: str
+    citations: list[AnswerCitation]
+    unsupported: Literal[True] | None = None
+    """Present where no quote was found."""
+
+
+@dataclass(frozen=True)
+class AnswerSource:
+    """A passage that the model has read."""
+
+    number: int
+    """The number of the source, from 1."""
+    external_id: str
+    score: float
+    text: str
+    """What the model read."""
+    document_id: str | float | None = None
+    page: float | None = None
+    chunk_index: int | None = None
+    start: float | None = None
+    """Where the chunk begins in its document, by its metadata."""
+    end: float | None = None
+    headings: list[str] | None = None
+    source: str | None = None
+    """The file, by its metadata."""
+
+
+@dataclass(frozen=True)
+class AnswerUsage:
+    """Tokens of an answer."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+    estimated: Literal[True] | None = None
+    """Present where the provider does not say it."""
+
+
+@dataclass(frozen=True)
+class AnswerTiming:
+    """Where the time of an answer went, in milliseconds."""
+
+    embedding_ms: float
+    retrieval_ms: float
+    """Until the passages were there, with embedding and reranking."""
+    first_token_ms: float | None
+    model_ms: float
+    checking_ms: float
+    total_ms: float
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a language model answers, with checked citations."""
+
+    answer: str
+    """What the model wrote, without its citations."""
+    sentences: list[AnswerSentence]
+    """In their order. Every quote was found in the source that the model named."""
+    sources: list[AnswerSource]
+    """The passages that the model read, best first."""
+    refused: bool
+    """True: nothing relevant was found, and no model was asked."""
+    model: str | None
+    finish: Literal["stop", "length", "content_filter", "deadline"] | None
+    """Why the model stopped: by itself, at max_tokens, by a filter, at LLM_TIMEOUT_MS; None: it was not asked."""
+    dropped_quotes: int
+    """Quotes of the model that are not in the source that it named."""
+    usage: AnswerUsage
+    timing_ms: AnswerTiming
 
 
 @dataclass(frozen=True)

@@ -112,6 +112,8 @@ RERANK = _post("/v1/collections/{name}/rerank")
 RECOMMEND = _post("/v1/collections/{name}/recommend/{id}")
 SIMILARITY = _post("/v1/collections/{name}/similarity")
 QUERY = _post("/v1/query")
+# Each asks a language model anew.
+ANSWER = _post("/v1/answer", is_safe=False)
 RERANK_TEXTS = _post("/v1/rerank")
 # Each upload is a document of its own.
 UPLOAD = _post("/v1/documents/upload", is_safe=False)

@@ -2582,6 +2582,186 @@ export interface Operations {
     };
   };
   /**
+   * Answer a question, with checked citations: POST /v1/answer
+   *
+   * A language model answers from passages that a search finds; its quotes are looked for in these. 400 without a language model (LLM_BASE_URL), 429 when the tokens of the day are used up.
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
+   */
+  post_answer: {
+    body: {
+      collection_name: string;
+      question: string;
+      /** Passages that the model reads, the best. Default: 8. */
+      k?: number;
+      /** How passages are found: 1 = by meaning only, 0 = by keywords only. Default: 1. */
+      alpha?: number;
+      /** Says it by name: "keyword", by keywords alone; "vector", by meaning alone; both whatever alpha is. "hybrid": as alpha says. */
+      mode?: 'hybrid' | 'keyword' | 'vector';
+      /** How many of the words a hit of the keyword list has: "any" (default), "all", or {"at_least": 0.75}, rounded up. */
+      match?: 'any' | 'all' | {
+        at_least: number;
+      };
+      /** With "simple", +word must and -word must not be there, for hits of both lists; title:word is looked for in this field of the metadata; word* stands for the words that begin so (of a language: whose stems begin so, or like its stem; organiz* misses "organization", whose stem is organ), word~ (or word~1, word~2) for those that are near; "a phrase" stands together, "its words"~3 with at most 3 others between them; signs go together, and + and - ask for all words that others stand for; a backslash takes the meaning from a sign. Default: "plain". */
+      query_syntax?: 'plain' | 'simple';
+      /** Words that the collection lacks, or nearly so, stand for up to 50 that are so many edits from them; "auto": none up to 3 letters, 1 up to 7, else 2. */
+      fuzzy?: 0 | 1 | 2 | 'auto';
+      /** The last word stands for the 50 most frequent words that begin so, too. Default: false. */
+      prefix_last?: boolean;
+      /** How much keyword_fields of the collection count for this query, by path, such as {"title": 3, "text": 1}: as if they had been indexed so. 0 leaves one out; what is not named counts as it is declared. */
+      field_weights?: Record<string, number>;
+      /** What each list adds for a hit, times its weight: "rrf" (default), 1 / (constant + rank), with {"kind": "rrf", "constant": 20} another constant than 60; "relative", where its score is between the list’s least and greatest, 0 to 1; "dbsf", where it is between three standard deviations below and above the mean; "linear", the score itself. Of the merged lists, as deep as they are read. */
+      fusion?: 'rrf' | 'relative' | 'dbsf' | 'linear' | {
+        kind: 'rrf' | 'relative' | 'dbsf' | 'linear';
+        constant?: number;
+      };
+      /** With "unit", scores are divided by the best that there can be, which is 1 then. Not with "linear". */
+      score_scale?: 'unit';
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $between ([lowest, highest], both included) $prefix (a text begins so) $contains (a text has it within) $like (* any characters, ? one, \\ before either itself; the whole text) $all (an array has each of the values) $any (an array has one of the values) $size (elements of an array: a number, or $gt $gte $lt $lte) $elem_match (one element of an array meets all conditions: on its members, or operators on itself) $geo_radius ({lat, lon, metres}) $geo_box ({min_lat, min_lon, max_lat, max_lon}; with min_lon above max_lon it crosses the date line) $geo_polygon (its corners, [{lat, lon}, …]; each edge the shorter way; even-odd where it crosses itself); {"$date": "2024-02-01T00:00:00+02:00"} or {"$date": "now-7d"} where a bound or a value stands asks for a time; $prefix, $contains, $like with "case": "fold" beside it: whatever the cases on a key, $and $or $not $id (a list of external_ids) $expires_at ($gt $gte $lt $lte $between with times as in expires_at, or $exists) $updated (the same of its last change, of which an item written by an earlier version knows nothing) $text ({query, match, fields}: any (the default) or all of the words of the query, by the language of the collection, in what keyword search searches, or in the texts of some fields of the metadata) at the top. */
+      filters?: Filters;
+      /** Change scores by what items are: by filters ({"filters": {…}, "weight": 1.5}), a number ({"field": "likes", "modifier": "log1p", "weight": 0.2}) or how near a value is ({"field": "published", "decay": {"origin": "now", "scale": "7d"}, "weight": 0.3}). They reach all items, not the best of a list without them. Lists that are fused are ordered by boosted scores before. */
+      boosts?: Array<{
+        /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $between ([lowest, highest], both included) $prefix (a text begins so) $contains (a text has it within) $like (* any characters, ? one, \\ before either itself; the whole text) $all (an array has each of the values) $any (an array has one of the values) $size (elements of an array: a number, or $gt $gte $lt $lte) $elem_match (one element of an array meets all conditions: on its members, or operators on itself) $geo_radius ({lat, lon, metres}) $geo_box ({min_lat, min_lon, max_lat, max_lon}; with min_lon above max_lon it crosses the date line) $geo_polygon (its corners, [{lat, lon}, …]; each edge the shorter way; even-odd where it crosses itself); {"$date": "2024-02-01T00:00:00+02:00"} or {"$date": "now-7d"} where a bound or a value stands asks for a time; $prefix, $contains, $like with "case": "fold" beside it: whatever the cases on a key, $and $or $not $id (a list of external_ids) $expires_at ($gt $gte $lt $lte $between with times as in expires_at, or $exists) $updated (the same of its last change, of which an item written by an earlier version knows nothing) $text ({query, match, fields}: any (the default) or all of the words of the query, by the language of the collection, in what keyword search searches, or in the texts of some fields of the metadata) at the top. */
+        filters?: Filters;
+        /** A path of the metadata: numbers, dates or points. Of a list, the greatest or the nearest. */
+        field?: string;
+        /** Itself (default), ln(1 + x), √x, x² or 1 / (1 + x), these with 0 for what is below 0. */
+        modifier?: 'none' | 'log1p' | 'sqrt' | 'square' | 'reciprocal';
+        /** Instead of modifier: how near a value is to an origin, from 1 to 0. */
+        decay?: {
+          /** With x, how many times scale a value is beyond offset: at^x, at^(x²), or 1 − (1 − at) × x. Default: "exp". */
+          shape?: 'exp' | 'gauss' | 'linear';
+          /** A number; for texts that are dates a date, "now" or "now-7d", the same for all shards; for points a place. */
+          origin: number | string | {
+            lat: number;
+            lon: number;
+          };
+          /** Where, beyond offset, the decay is `at`: a number; of dates "7d" (s, m, h, d, w); of places metres, "5km". */
+          scale: number | string;
+          /** Up to there it is 1. As scale; default 0. */
+          offset?: number | string;
+          /** Between 0 and 1. Default: 0.5. */
+          at?: number;
+        };
+        /** With filters: what those that pass get; multiplied, at least 0.001. */
+        weight: number;
+        /** The number, or with decay the decay, of items that have none; left out: they get nothing. */
+        missing?: number;
+      }>;
+      /** multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score. */
+      boost_mode?: 'multiply' | 'add';
+      /** Results that differ: by their vectors with {"lambda": 0.7, "candidates": 100}, or by a value with {"field": "author", "at_most": 2}. */
+      diversity?: {
+        /** 1: by relevance alone, 0: by unlikeness alone. Of the candidates, the next hit is that with the greatest lambda × relevance − (1 − lambda) × its greatest cosine with a hit before. Relevance is the score if it is a cosine, else where it lies between the least and the greatest of the candidates. */
+        lambda?: number;
+        /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100. */
+        candidates?: number;
+        /** Instead of lambda: a path of the metadata, in which no value is in more hits than at_most. */
+        field?: string;
+        /** Default 1. Of a list, each element counts. */
+        at_most?: number;
+      };
+      /** The model also reads so many chunks of the document before and after each passage, as one text with it. */
+      expand?: {
+        /** Default: 0. */
+        before?: number;
+        /** Default: 0. */
+        after?: number;
+      };
+      /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it. */
+      rerank?: {
+        /** One of RERANK_MODEL; left out: the first. */
+        model?: string;
+        /** How many results the model reads; k + offset is at most that. Default: 50, or k + offset if that is more and there is no cursor. */
+        top_n?: number;
+        /** Results that the model scores less, or not at all, are left out. */
+        min_score?: number;
+        /** What is not read after so many milliseconds keeps its place behind what is. */
+        budget_ms?: number;
+        /** What it reads: "text", the item’s text (default), or a path of the metadata, a text or a list of texts. Default: "text". */
+        text?: string;
+      };
+      /** Passages that score less (with rerank, by that) are not read. Without any: `refused`, and no model is asked. */
+      min_score?: number;
+      /** One of LLM_MODELS; left out: the first. */
+      model?: string;
+      /** Tokens that the model writes, at most. Default: 1024. */
+      max_tokens?: number;
+      /** What was said before, for the model. Passages are found by the question alone. */
+      history?: Array<{
+        role: 'user' | 'assistant';
+        content: string;
+      }>;
+      /** The answer is text/event-stream: `sources`, `text` for each part, last `envelope`, the whole or an error. Default: false. */
+      stream?: boolean;
+    };
+    answer: {
+      /** What the model wrote, without its citations. */
+      answer: string;
+      /** In their order. Every quote was found in the source that the model named. */
+      sentences: Array<{
+        text: string;
+        citations: Array<{
+          /** The number of the source, from 1. */
+          number: number;
+          external_id: string;
+          document_id?: string | number;
+          page?: number;
+          /** Where the quote begins in the text of the source, in UTF-16 code units. */
+          start: number;
+          end: number;
+          /** As it stands there. */
+          quote: string;
+        }>;
+        /** Present where no quote was found. */
+        unsupported?: true;
+      }>;
+      /** The passages that the model read, best first. */
+      sources: Array<{
+        /** The number of the source, from 1. */
+        number: number;
+        external_id: string;
+        document_id?: string | number;
+        page?: number;
+        score: number;
+        chunk_index?: number;
+        /** Where the chunk begins in its document, by its metadata. */
+        start?: number;
+        end?: number;
+        headings?: string[];
+        /** The file, by its metadata. */
+        source?: string;
+        /** What the model read. */
+        text: string;
+      }>;
+      /** true: nothing relevant was found, and no model was asked. */
+      refused: boolean;
+      model: string | null;
+      /** Why the model stopped: by itself, at max_tokens, by a filter, at LLM_TIMEOUT_MS; null: it was not asked. */
+      finish: 'stop' | 'length' | 'content_filter' | 'deadline' | null;
+      /** Quotes of the model that are not in the source that it named. */
+      dropped_quotes: number;
+      usage: {
+        prompt_tokens: number;
+        completion_tokens: number;
+        total_tokens: number;
+        /** Present where the provider does not say it. */
+        estimated?: true;
+      };
+      timing_ms: {
+        embedding_ms: number;
+        /** Until the passages were there, with embedding and reranking. */
+        retrieval_ms: number;
+        first_token_ms: number | null;
+        model_ms: number;
+        checking_ms: number;
+        total_ms: number;
+      };
+    };
+  };
+  /**
    * Score texts for a query by a model: POST /v1/rerank
    *
    * A model reads the query together with each text. A score depends on nothing but these two. 400 where there is no such model; the message names those that there are.

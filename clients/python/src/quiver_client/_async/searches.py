@@ -3,13 +3,15 @@
 # Generated from the OpenAPI document: `UPDATE=1 npm test -- test/unit/clients/python` writes it anew.
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
 from .. import operations
 from ..bodies import encoded, examples_body, filters_body, given, legs_body, listed_queries, query_body
+from ..event_stream import AnswerEvent, EventReader
 from ..ids import ExternalId, id_text, id_texts
 from ..models import (
+    Answer,
     BulkSearchAnswer,
     BulkSearchQueryLike,
     Filters,
@@ -509,6 +511,140 @@ class AsyncSearches:
             query=given(profile=profile or None),
             body=body,
         )
+
+    async def answer(
+        self,
+        question: str,
+        *,
+        k: int = 8,
+        alpha: float = 1,
+        mode: str | None = None,
+        match: str | Mapping[str, Any] | None = None,
+        query_syntax: str = "plain",
+        fuzzy: int | str | None = None,
+        prefix_last: bool = False,
+        field_weights: Mapping[str, Any] | None = None,
+        fusion: str | Mapping[str, Any] | None = None,
+        score_scale: str | None = None,
+        filters: Filters | None = None,
+        boosts: Sequence[Mapping[str, Any]] | None = None,
+        boost_mode: str | None = None,
+        diversity: Mapping[str, Any] | None = None,
+        expand: Mapping[str, Any] | None = None,
+        rerank: Mapping[str, Any] | None = None,
+        min_score: float | None = None,
+        model: str | None = None,
+        max_tokens: int = 1024,
+        history: Sequence[Mapping[str, Any]] | None = None,
+    ) -> Answer:
+        """A language model's answer to a question, from what a search finds; every citation was checked.
+
+        - ``mode``: Says it by name: 'keyword', by keywords alone; 'vector', by meaning alone; both whatever alpha is. 'hybrid': as alpha says.
+        - ``match``: How many of the words a hit of the keyword list has: 'any' (default), 'all', or {'at_least': 0.75}, rounded up.
+        - ``query_syntax``: With 'simple', +word must and -word must not be there, for hits of both lists; title:word is looked for in this field of the metadata; word* stands for the words that begin so (of a language: whose stems begin so, or like its stem; organiz* misses 'organization', whose stem is organ), word~ (or word~1, word~2) for those that are near; 'a phrase' stands together, 'its words'~3 with at most 3 others between them; signs go together, and + and - ask for all words that others stand for; a backslash takes the meaning from a sign.
+        - ``fuzzy``: Words that the collection lacks, or nearly so, stand for up to 50 that are so many edits from them; 'auto': none up to 3 letters, 1 up to 7, else 2.
+        - ``prefix_last``: The last word stands for the 50 most frequent words that begin so, too.
+        - ``field_weights``: How much keyword_fields of the collection count for this query, by path, such as {'title': 3, 'text': 1}: as if they had been indexed so. 0 leaves one out; what is not named counts as it is declared.
+        - ``fusion``: What each list adds for a hit, times its weight: 'rrf' (default), 1 / (constant + rank), with {'kind': 'rrf', 'constant': 20} another constant than 60; 'relative', where its score is between the list's least and greatest, 0 to 1; 'dbsf', where it is between three standard deviations below and above the mean; 'linear', the score itself. Of the merged lists, as deep as they are read.
+        - ``score_scale``: With 'unit', scores are divided by the best that there can be, which is 1 then. Not with 'linear'.
+        - ``boosts``: Change scores by what items are: by filters ({'filters': {…}, 'weight': 1.5}), a number ({'field': 'likes', 'modifier': 'log1p', 'weight': 0.2}) or how near a value is ({'field': 'published', 'decay': {'origin': 'now', 'scale': '7d'}, 'weight': 0.3}). They reach all items, not the best of a list without them. Lists that are fused are ordered by boosted scores before.
+        - ``boost_mode``: multiply (default): filters give the factor weight, the others 1 + weight × their number, from 0.001 on, and 1 where there is none; a score is multiplied by all factors, or divided if it is below 0, so that a factor above 1 always helps. add: filters give weight, the others weight × their number, and 0 where there is none; all are added to the score.
+        - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
+        - ``expand``: The model also reads so many chunks of the document before and after each passage, as one text with it.
+        - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.
+        - ``min_score``: Passages that score less (with rerank, by that) are not read. Without any: `refused`, and no model is asked.
+        - ``model``: One of LLM_MODELS; left out: the first.
+        - ``max_tokens``: Tokens that the model writes, at most.
+        - ``history``: What was said before, for the model. Passages are found by the question alone.
+        """
+        body = given(
+            collection_name=self.name,
+            question=question,
+            k=k,
+            alpha=alpha,
+            mode=mode,
+            match=match,
+            query_syntax=query_syntax,
+            fuzzy=fuzzy,
+            prefix_last=prefix_last or None,
+            field_weights=field_weights,
+            fusion=fusion,
+            score_scale=score_scale,
+            filters=filters_body(filters),
+            boosts=boosts,
+            boost_mode=boost_mode,
+            diversity=diversity,
+            expand=expand,
+            rerank=rerank,
+            min_score=min_score,
+            model=model,
+            max_tokens=max_tokens,
+            history=history,
+        )
+        return await self._transport.call(
+            operations.ANSWER,
+            Answer,
+            query=given(),
+            body=body,
+        )
+
+    async def answer_stream(
+        self,
+        question: str,
+        *,
+        k: int = 8,
+        alpha: float = 1,
+        mode: str | None = None,
+        match: str | Mapping[str, Any] | None = None,
+        query_syntax: str = "plain",
+        fuzzy: int | str | None = None,
+        prefix_last: bool = False,
+        field_weights: Mapping[str, Any] | None = None,
+        fusion: str | Mapping[str, Any] | None = None,
+        score_scale: str | None = None,
+        filters: Filters | None = None,
+        boosts: Sequence[Mapping[str, Any]] | None = None,
+        boost_mode: str | None = None,
+        diversity: Mapping[str, Any] | None = None,
+        expand: Mapping[str, Any] | None = None,
+        rerank: Mapping[str, Any] | None = None,
+        min_score: float | None = None,
+        model: str | None = None,
+        max_tokens: int = 1024,
+        history: Sequence[Mapping[str, Any]] | None = None,
+    ) -> AsyncIterator[AnswerEvent]:
+        """As ``answer``, while it is written: the sources, the text in parts, and last the whole."""
+        body = given(
+            collection_name=self.name,
+            question=question,
+            k=k,
+            alpha=alpha,
+            mode=mode,
+            match=match,
+            query_syntax=query_syntax,
+            fuzzy=fuzzy,
+            prefix_last=prefix_last or None,
+            field_weights=field_weights,
+            fusion=fusion,
+            score_scale=score_scale,
+            filters=filters_body(filters),
+            boosts=boosts,
+            boost_mode=boost_mode,
+            diversity=diversity,
+            expand=expand,
+            rerank=rerank,
+            min_score=min_score,
+            model=model,
+            max_tokens=max_tokens,
+            history=history,
+            stream=True,
+        )
+        reader = EventReader(self._transport.settings.notices)
+        async with self._transport.stream(operations.ANSWER, body=body) as pieces:
+            async for piece in pieces:
+                for event in reader.feed(piece, {}):
+                    yield event
+        reader.end()
 
     @overload
     async def bulk_search(

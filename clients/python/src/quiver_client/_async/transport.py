@@ -27,8 +27,8 @@ from .runtime import HttpClient, TokenSource, read_piece, sleep
 T = TypeVar("T")
 Content = Callable[[], AsyncIterator[bytes]]
 
-_SUCCESS_HEAD = b'{"status":"success"'
-"""How the service begins the envelope of a success."""
+_SUCCESS_HEADS = (b'{"status":"success"', b"event: ")
+"""How the service begins the envelope of a success, and a stream of events."""
 
 
 @dataclass(frozen=True)
@@ -152,12 +152,20 @@ class AsyncTransport:
 
     @asynccontextmanager
     async def stream(
-        self, operation: Operation, *, path: Mapping[str, object], query: Mapping[str, str | int | None]
+        self,
+        operation: Operation,
+        *,
+        path: Mapping[str, object] | None = None,
+        query: Mapping[str, str | int | None] | None = None,
+        body: object = None,
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         """The pieces of a success as they come. Only its beginning is repeated: later, the caller has had some of it."""
+        payload = None if body is None else json_bytes(body)
 
         async def attempt() -> tuple[httpx.Response, bytes, AsyncIterator[bytes]]:
-            request = self._request(operation.method, operation.path(**path), query=query, headers=await self._credential())
+            request = self._request(
+                operation.method, operation.path(**(path or {})), query=query, content=payload, headers=await self._credential()
+            )
             try:
                 response = await self.http.send(request, stream=True)
                 try:
@@ -168,7 +176,7 @@ class AsyncTransport:
             except httpx.RequestError as error:
                 raise failure_of(error) from error
 
-        response, head, rest = await self._repeated(attempt, is_safe=True)
+        response, head, rest = await self._repeated(attempt, is_safe=operation.is_safe)
         try:
             yield _joined(head, rest)
         except httpx.RequestError as error:
@@ -265,7 +273,7 @@ async def _begun(response: httpx.Response, notices: Notices) -> tuple[bytes, Asy
     pieces = response.aiter_bytes()
     async for piece in pieces:
         head += piece
-        if head.startswith(_SUCCESS_HEAD):
+        if head.startswith(_SUCCESS_HEADS):
             return head, pieces
     envelope_data(head, notices, status=response.status_code, headers=response.headers)
     return head, pieces

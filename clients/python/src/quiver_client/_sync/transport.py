@@ -28,8 +28,8 @@ from .runtime import HttpClient, TokenSource, read_piece, sleep
 T = TypeVar("T")
 Content = Callable[[], Iterator[bytes]]
 
-_SUCCESS_HEAD = b'{"status":"success"'
-"""How the service begins the envelope of a success."""
+_SUCCESS_HEADS = (b'{"status":"success"', b"event: ")
+"""How the service begins the envelope of a success, and a stream of events."""
 
 
 @dataclass(frozen=True)
@@ -153,12 +153,20 @@ class Transport:
 
     @contextmanager
     def stream(
-        self, operation: Operation, *, path: Mapping[str, object], query: Mapping[str, str | int | None]
+        self,
+        operation: Operation,
+        *,
+        path: Mapping[str, object] | None = None,
+        query: Mapping[str, str | int | None] | None = None,
+        body: object = None,
     ) -> Iterator[Iterator[bytes]]:
         """The pieces of a success as they come. Only its beginning is repeated: later, the caller has had some of it."""
+        payload = None if body is None else json_bytes(body)
 
         def attempt() -> tuple[httpx.Response, bytes, Iterator[bytes]]:
-            request = self._request(operation.method, operation.path(**path), query=query, headers=self._credential())
+            request = self._request(
+                operation.method, operation.path(**(path or {})), query=query, content=payload, headers=self._credential()
+            )
             try:
                 response = self.http.send(request, stream=True)
                 try:
@@ -169,7 +177,7 @@ class Transport:
             except httpx.RequestError as error:
                 raise failure_of(error) from error
 
-        response, head, rest = self._repeated(attempt, is_safe=True)
+        response, head, rest = self._repeated(attempt, is_safe=operation.is_safe)
         try:
             yield _joined(head, rest)
         except httpx.RequestError as error:
@@ -266,7 +274,7 @@ def _begun(response: httpx.Response, notices: Notices) -> tuple[bytes, Iterator[
     pieces = response.iter_bytes()
     for piece in pieces:
         head += piece
-        if head.startswith(_SUCCESS_HEAD):
+        if head.startswith(_SUCCESS_HEADS):
             return head, pieces
     envelope_data(head, notices, status=response.status_code, headers=response.headers)
     return head, pieces

@@ -49,6 +49,7 @@ describe('what is in force', () => {
     expect(secrets).toEqual([
       'API_KEY',
       'RERANK_API_KEY',
+      'LLM_API_KEY',
       'BACKUP_S3_ACCESS_KEY_ID',
       'BACKUP_S3_SECRET_ACCESS_KEY',
       'BACKUP_S3_SESSION_TOKEN',

@@ -65,6 +65,7 @@ test('the client has a method for each operation, and asks for none besides', as
   await client.query({ collection_name: 'a', query: 'what' });
   await client.health();
   await client.me();
+  await client.answer({ collection_name: 'c', question: 'x' });
   await client.rerank({ query: 'q', documents: ['d'] });
   await client.signIn('token');
   await client.loadDemo();
