@@ -486,9 +486,8 @@ function bytesOfResult({ hits, wireHits, utf8Hits }: VectorSearchResult): number
 }
 
 /** Whether what shards answer can be put together as it is, because nothing is left out or added. */
-function isWhole({ page, output, query }: SearchRequest): boolean {
+function isWhole({ page, output }: SearchRequest): boolean {
   return (
-    query.boosts === undefined &&
     output.packed === true &&
     page.offset === 0 &&
     !hasAnyOf(page, PAGE_LEFT) &&

@@ -1,4 +1,5 @@
 import type { Filter, JsonObject, WordsCondition } from '../../../shared/contract/filter/filter';
+import type { Boosts } from '../../../shared/contract/shard/boosts';
 import type { ListedCounts } from './listed-counts';
 import type { ListedOrder } from './listed-order';
 import type { ItemFacts } from './matches';
@@ -54,6 +55,11 @@ export interface FilterIndex {
    * Counts what the items in the lists have under a path, of those in a bitmap. Some milliseconds for a million slots.
    */
   readonly counts: ListedCounts;
+  /**
+   * Begins to make what other threads need for boosts by numbers, dates and places (node/engine/vector/shared-boosts.ts),
+   * in the time that others leave, unless it is there.
+   */
+  prepareBoosts(boosts: Boosts): void;
   /** The items in the lists by what they have under a path. */
   readonly order: ListedOrder;
   /** The slots of the items that are in no list: their metadata have to be read. */

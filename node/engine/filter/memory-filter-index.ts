@@ -1,6 +1,8 @@
 import { type Filter, isCondition, type JsonObject } from '../../../shared/contract/filter/filter';
 import { filterToText } from '../../../shared/contract/filter/filter-text';
 import { inLaterSlices, inTurn, resultOf } from '../../../shared/base/time/work-slices';
+import type { Boosts } from '../../../shared/contract/shard/boosts';
+import { boostProgram } from './boost-program';
 import { PathConditions } from './path-conditions';
 import { ByteReader } from '../files/byte-reader';
 import { ByteWriter } from '../files/byte-writer';
@@ -82,6 +84,9 @@ export class MemoryFilterIndex implements FilterIndex {
    */
   ordered: Promise<void> = Promise.resolve();
 
+  /** The same of what boosts look at. */
+  boostsMade: Promise<void> = Promise.resolve();
+
   constructor(private readonly items: FilteredItems) {
     this.metadataOf = items.metadataOf;
     this.longTexts = new LongTexts({ native: this.native, metadataOf: this.metadataOf });
@@ -152,6 +157,18 @@ export class MemoryFilterIndex implements FilterIndex {
     const looking = needs.phrases.flatMap((phrase) => this.items.preparePhrase?.(phrase) ?? []);
     if (looking.length === 0) return this.prepareLists(filter, needs);
     return Promise.all(looking).then(() => this.prepareLists(filter, needs) ?? undefined);
+  }
+
+  prepareBoosts(boosts: Boosts): void {
+    const program = boostProgram(boosts);
+    const { native } = this;
+    // Who asks for items that are in no list is answered by their metadata.
+    if (program === null || this.unlisted.size > 0 || !native.makeBoostValues(program, program.length)) return;
+    const steps = function* (): Generator<undefined, void> {
+      while (native.makeBoostValues(program, program.length)) yield;
+    };
+    // What runs out of memory is tried again with the next boosts.
+    this.boostsMade = this.boostsMade.then(() => inLaterSlices(steps())).catch(() => undefined);
   }
 
   wordsChanged(slots: readonly number[]): void {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "arguments.h"
+#include "filter/boost_calls.h"
 #include "filter/filter_calls.h"
 #include "guarded.h"
 #include "index_object.h"
@@ -263,6 +264,10 @@ napi_value search_inline_call(napi_env env, const Arguments& arguments) {
   return search_here(env, shared_index(arguments.whole(0, 1, kSharedMax)), arguments);
 }
 
+napi_value search_boosted_call(napi_env env, const Arguments& arguments) {
+  return search_boosted_here(env, shared_index(arguments.whole(0, 1, kSharedMax)), arguments);
+}
+
 napi_value kernel_names(napi_env env, const Arguments&) {
   napi_value array, name;
   if (napi_create_array(env, &array) != napi_ok) return nullptr;
@@ -307,14 +312,18 @@ NAPI_MODULE_INIT() {
       method("share", guarded<share_call>),
       method("close", guarded<close>),
   };
-  napi_value index_class, kernels, inline_search, joint_search;
+  napi_value index_class, kernels, inline_search, joint_search, boost_values, boosted_search;
   if (napi_define_class(env, "VectorIndex", NAPI_AUTO_LENGTH, guarded<construct>, nullptr,
                         sizeof methods / sizeof methods[0], methods, &index_class) != napi_ok ||
       napi_create_function(env, "kernelNames", NAPI_AUTO_LENGTH, guarded<kernel_names>, nullptr, &kernels) != napi_ok ||
       napi_create_function(env, "searchInline", NAPI_AUTO_LENGTH, guarded<search_inline_call>, nullptr,
                            &inline_search) != napi_ok ||
       napi_create_function(env, "searchTogether", NAPI_AUTO_LENGTH, guarded<search_together>, nullptr, &joint_search) !=
-          napi_ok) {
+          napi_ok ||
+      napi_create_function(env, "boostValues", NAPI_AUTO_LENGTH, guarded<boost_values_here>, nullptr, &boost_values) !=
+          napi_ok ||
+      napi_create_function(env, "searchBoosted", NAPI_AUTO_LENGTH, guarded<search_boosted_call>, nullptr,
+                           &boosted_search) != napi_ok) {
     return nullptr;
   }
   const napi_value filter_class = define_filter_index(env);
@@ -326,5 +335,7 @@ NAPI_MODULE_INIT() {
   napi_set_named_property(env, exports, "kernelNames", kernels);
   napi_set_named_property(env, exports, "searchInline", inline_search);
   napi_set_named_property(env, exports, "searchTogether", joint_search);
+  napi_set_named_property(env, exports, "boostValues", boost_values);
+  napi_set_named_property(env, exports, "searchBoosted", boosted_search);
   return exports;
 }

@@ -17,12 +17,15 @@
 #include <utility>
 #include <vector>
 
+#include "search/boosted_search.h"
 #include "search/calibration.h"
 #include "rows/compaction.h"
 #include "errors.h"
+#include "filter/boost_values.h"
 #include "filter/filter_calls.h"
 #include "graph/graph_builder.h"
 #include "index_object.h"
+#include "index_registry.h"
 #include "index_save.h"
 #include "search/joint_search.h"
 #include "search/search.h"
@@ -33,6 +36,8 @@ namespace quiver {
 namespace {
 
 constexpr size_t kThreadsMax = 256;
+// Numbers of shared indexes are exact in JavaScript.
+constexpr uint64_t kSharedMax = (uint64_t(1) << 53) - 1;
 // Threads that search the segments of one index: more than most pools have.
 constexpr size_t kJointTasksMax = 8;
 // The tables of a growth are kept if the rows left are at least one in this many: another step is due then.
@@ -581,12 +586,55 @@ std::unique_ptr<Task> search_task(napi_env env, const Arguments& arguments) {
   return std::make_unique<SearchTask>(env, arguments);
 }
 
+namespace {
+
+// Of this thread.
+RememberedFilters& remembered_here() {
+  thread_local RememberedFilters remembered;
+  return remembered;
+}
+
+// Allows the slots that pass a filter, in the form that the search will read, and takes the snapshot anew where it has
+// to have the rows of all of these. `tests`: each slot may be tested instead. False: the owner's thread has to do it.
+bool allow_passing(const Index& index, const SharedFilter& filter, bool tests, Snapshot& snapshot,
+                   SearchRequest& request) {
+  Allowed& allowed = request.allowed;
+  const auto is_wanted = [&](size_t count) { return !scans(snapshot, request, count); };
+  std::shared_ptr<const FoundSlots> remembered = filter.remembered(remembered_here(), is_wanted);
+  std::optional<FoundSlots> found;
+  if (remembered == nullptr) {
+    const auto enough = [&](size_t count) {
+      return looks_through_cells(snapshot, request.k, request.effort_kind, count);
+    };
+    if (tests) allowed.test = filter.test(enough);
+    if (allowed.test.has_value()) {
+      allowed.kind = Allowed::Kind::kTest;
+      allowed.count = allowed.test->count;
+      return true;
+    }
+    found = filter.resolve();
+    if (!found.has_value()) return false;
+  }
+  // Only now, so that it has the rows of all slots that are allowed.
+  snapshot = index.shared_snapshot();
+  if (snapshot.rows == nullptr) return false;
+  if (remembered == nullptr) {
+    allow(snapshot, std::move(*found), request);
+    return true;
+  }
+  allowed.kind = Allowed::Kind::kBitmap;
+  allowed.count = remembered->count;
+  allowed.remembered = std::move(remembered);
+  return true;
+}
+
+}  // namespace
+
 napi_value search_here(napi_env env, const std::shared_ptr<Index>& index, const Arguments& arguments) {
   napi_value null = nullptr;
   napi_get_null(env, &null);
   if (index == nullptr) return null;
   index->note_search();
-  thread_local RememberedFilters remembered_filters;
   SearchRequest request;
   Snapshot snapshot;
   std::optional<std::vector<Hit>> hits;
@@ -601,31 +649,7 @@ napi_value search_here(napi_env env, const std::shared_ptr<Index>& index, const 
     if (!arguments.is_nullish(arguments.at(5))) filter.emplace(arguments, 5);
     snapshot = index->shared_snapshot();
     if (snapshot.rows == nullptr || !read_request(arguments, 1, *snapshot.rows, request)) return null;
-    const auto is_wanted = [&](size_t count) { return !scans(snapshot, request, count); };
-    std::shared_ptr<const FoundSlots> remembered =
-        filter.has_value() ? filter->remembered(remembered_filters, is_wanted) : nullptr;
-    if (remembered != nullptr) {
-      // As below.
-      snapshot = index->shared_snapshot();
-      if (snapshot.rows == nullptr) return null;
-      request.allowed.kind = Allowed::Kind::kBitmap;
-      request.allowed.count = remembered->count;
-      request.allowed.remembered = std::move(remembered);
-    } else if (filter.has_value()) {
-      request.allowed.test = filter->test(
-          [&](size_t count) { return looks_through_cells(snapshot, request.k, request.effort_kind, count); });
-      if (request.allowed.test.has_value()) {
-        request.allowed.kind = Allowed::Kind::kTest;
-        request.allowed.count = request.allowed.test->count;
-      } else {
-        std::optional<FoundSlots> allowed = filter->resolve();
-        if (!allowed.has_value()) return null;
-        // Only now, so that it has the rows of all slots that are allowed.
-        snapshot = index->shared_snapshot();
-        if (snapshot.rows == nullptr) return null;
-        allow(snapshot, std::move(*allowed), request);
-      }
-    }
+    if (filter.has_value() && !allow_passing(*index, *filter, true, snapshot, request)) return null;
     counted.allowed = request.allowed.count;
     const Time filtered = now();
     hits = search_inline(snapshot, request, index->stop, counted.cost);
@@ -645,6 +669,50 @@ napi_value search_here(napi_env env, const std::shared_ptr<Index>& index, const 
   napi_value result = hits_value(env, *snapshot.rows, *hits);
   if (is_counted && result != nullptr) add_counts(env, result, counted);
   return result;
+}
+
+napi_value search_boosted_here(napi_env env, const std::shared_ptr<Index>& index, const Arguments& arguments) {
+  napi_value null = nullptr, counts = nullptr;
+  napi_get_null(env, &null);
+  const uint64_t number = arguments.whole(5, 1, kSharedMax);
+  const std::shared_ptr<FilterIndex> filters = shared_filters(number);
+  const Reading reading;
+  if (index == nullptr || filters == nullptr || !reading.admitted() || !filters->is_whole()) return null;
+  index->note_search();
+  const auto words = arguments.words(7);
+  const auto room = arguments.doubles(8);
+  try {
+    std::optional<SharedFilter> filter;
+    if (!arguments.is_nullish(arguments.at(6))) filter.emplace(arguments, 5);
+    SearchRequest request;
+    Snapshot snapshot = index->shared_snapshot();
+    if (snapshot.rows == nullptr || !read_request(arguments, 1, *snapshot.rows, request)) return null;
+    const std::optional<BoostValues> values =
+        BoostValues::of(*filters, number, WordReader(words.data, words.size), remembered_here());
+    if (!values.has_value()) return null;
+    if (filter.has_value() && !allow_passing(*index, *filter, false, snapshot, request)) return null;
+    SearchCost cost;
+    const std::optional<std::vector<Hit>> hits = search_boosted(snapshot, request, *values, index->stop, cost);
+    if (!hits.has_value()) return null;
+    snapshot.rows->require_sound();
+    // An item that left the lists meanwhile may have been met half gone.
+    if (!filters->is_whole() || hits->size() * (2 + values->width()) > room.size) return null;
+    double* at = const_cast<double*>(room.data);
+    for (const Hit& hit : *hits) {
+      const uint32_t slot = snapshot.rows->slot(hit.row);
+      *at++ = slot;
+      *at++ = hit.score;
+      values->write(slot, at);
+      at += values->width();
+    }
+    napi_create_uint32(env, uint32_t(hits->size()), &counts);
+    return counts;
+  } catch (const CodedError&) {
+    // The owner meets the same, and reports it.
+    return null;
+  } catch (const std::bad_alloc&) {
+    return null;
+  }
 }
 
 napi_value search_together(napi_env env, const Arguments& arguments) {

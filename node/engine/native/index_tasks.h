@@ -37,5 +37,8 @@ napi_value search_together(napi_env env, const Arguments& arguments);
  * search would take long (search_inline).
  */
 napi_value search_here(napi_env env, const std::shared_ptr<Index>& index, const Arguments& arguments);
+// The same by boosted scores: arguments 5 to 8 are the number of the filter index, a filter or null, the boosts and
+// room.
+napi_value search_boosted_here(napi_env env, const std::shared_ptr<Index>& index, const Arguments& arguments);
 
 }  // namespace quiver

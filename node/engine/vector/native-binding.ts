@@ -174,6 +174,33 @@ export interface NativeBinding {
     allowedCount: number,
     counted?: true,
   ): Promise<SlotScores>[];
+  /**
+   * As searchInline, by boosted scores (`boosts`: boostProgram): the slots of the best k, of all that tie with the last,
+   * and of few others, in no order, into `room`: the slot, its unboosted score, and its values as of `boostValues`.
+   * Answers how many. null: also where that is not for one search alone.
+   */
+  searchBoosted(
+    index: number,
+    query: Float32Array,
+    k: number,
+    effort: number,
+    ef: number,
+    filters: number,
+    program: Uint32Array | null,
+    boosts: Uint32Array,
+    room: Float64Array,
+  ): number | null;
+  /**
+   * What boosts (`program`: boostProgram) look at of the first `count` of `slots`, on the calling thread, in the filter
+   * index with this number: into `room`, as sharedBoostValues says. false: it is not made, or see there.
+   */
+  boostValues(
+    filters: number,
+    program: Uint32Array,
+    slots: Float64Array,
+    count: number,
+    room: Float64Array,
+  ): boolean;
   /** The instruction sets of inner loops that this processor supports, fastest first. */
   kernelNames(): string[];
 }

@@ -117,6 +117,11 @@ export interface AddonFilterIndex {
   orderValues(words: Uint32Array, length: number, bitmap: Uint32Array | null): FoundOrder;
   /** The slots without a value, as a bitmap. */
   orderMissing(words: Uint32Array, length: number, bitmap: Uint32Array | null): Uint32Array;
+  /**
+   * Makes some of what `boostValues` of the binding needs for the boosts of a program. Answers whether there is more to
+   * make.
+   */
+  makeBoostValues(words: Uint32Array, length: number): boolean;
   /** The index's number for `searchInline`, of any thread; the same at each call. */
   share(): number;
 }

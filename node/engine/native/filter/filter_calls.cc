@@ -6,6 +6,7 @@
 #include <string>
 
 #include "arguments.h"
+#include "boost_calls.h"
 #include "case_fold.h"
 #include "filter_count_calls.h"
 #include "filter_order_calls.h"
@@ -316,6 +317,7 @@ napi_value define_filter_index(napi_env env) {
       method("loadValues", guarded<load_values_call>),
       method("share", guarded<share_call>),
   };
+  methods.push_back(boost_method());
   for (const napi_property_descriptor& one : filter_count_methods()) methods.push_back(one);
   for (const napi_property_descriptor& one : filter_order_methods()) methods.push_back(one);
   napi_value index_class = nullptr;

@@ -6,6 +6,8 @@
 #include <limits>
 #include <new>
 
+#include "time_of_text.h"
+
 namespace quiver {
 
 namespace {
@@ -57,6 +59,8 @@ FilterField::~FilterField() {
   NumberColumn* last = column.load(std::memory_order_relaxed);
   if (last != nullptr) heap_.release(last, NumberColumn::bytes(last->capacity));
   delete order.load(std::memory_order_relaxed);
+  delete slot_numbers.load(std::memory_order_relaxed);
+  delete slot_times.load(std::memory_order_relaxed);
 }
 
 NumberDictionary& FilterField::made_numbers() {
@@ -77,6 +81,7 @@ bool FilterField::add_number(double value, uint32_t slot, bool is_element) {
     drop_column();
   }
   const bool is_new = made_numbers().add(value, slot);
+  add_by_slot(slot_numbers, value, slot);
   NumberColumn* present_column = column.load(std::memory_order_relaxed);
   if (present_column == nullptr) return is_new;
   if (slot >= present_column->capacity) {
@@ -94,10 +99,16 @@ bool FilterField::add_number(double value, uint32_t slot, bool is_element) {
 }
 
 bool FilterField::add_text(std::atomic<StringDictionary*>& dictionary, const Characters& text, uint32_t slot) {
+  if (&dictionary == &strings && slot_times.load(std::memory_order_relaxed) != nullptr) {
+    const double time = time_of_text(text);
+    if (!std::isnan(time)) add_by_slot(slot_times, time, slot);
+  }
   return made(dictionary).add(text, slot);
 }
 
+// What is removed of a slot is all that it has.
 bool FilterField::remove_number(double value, uint32_t slot) {
+  if (SlotNumbers* own = slot_numbers.load(std::memory_order_relaxed)) own->clear(slot);
   NumberColumn* present_column = column.load(std::memory_order_relaxed);
   if (present_column != nullptr && slot < present_column->capacity) {
     NumberOrder* last = order.load(std::memory_order_relaxed);
@@ -110,12 +121,16 @@ bool FilterField::remove_number(double value, uint32_t slot) {
 }
 
 bool FilterField::remove_text(std::atomic<StringDictionary*>& dictionary, const Characters& text, uint32_t slot) {
+  SlotNumbers* times = &dictionary == &strings ? slot_times.load(std::memory_order_relaxed) : nullptr;
+  if (times != nullptr) times->clear(slot);
   StringDictionary* present_one = dictionary.load(std::memory_order_relaxed);
   return present_one != nullptr && present_one->remove(text, slot);
 }
 
 uint32_t FilterField::remove_everywhere(const std::vector<uint32_t>& bitmap) {
   drop_column();
+  drop_by_slot(slot_numbers);
+  drop_by_slot(slot_times);
   is_prepared.store(false);
   std::vector<uint32_t> left;
   const auto change = [&](Posting& posting) {
@@ -152,6 +167,36 @@ void FilterField::prepare_numbers(uint32_t slot_limit) {
   }
   has_elements_ = true;
   heap_.release(made, NumberColumn::bytes(made->capacity));
+}
+
+bool FilterField::make_slot_numbers(uint32_t slot_limit) {
+  SlotNumbers* own = slot_numbers.load(std::memory_order_relaxed);
+  if (own == nullptr) slot_numbers.store(own = new SlotNumbers(heap_, slot_limit));
+  return own->make_some(numbers.load(std::memory_order_relaxed), [](double number) { return number; });
+}
+
+bool FilterField::make_slot_times(uint32_t slot_limit) {
+  SlotNumbers* own = slot_times.load(std::memory_order_relaxed);
+  if (own == nullptr) slot_times.store(own = new SlotNumbers(heap_, slot_limit));
+  return own->make_some(strings.load(std::memory_order_relaxed), time_of_text);
+}
+
+// What lacks a number would be wrong, so without memory there is none.
+void FilterField::add_by_slot(std::atomic<SlotNumbers*>& by_slot, double number, uint32_t slot) {
+  SlotNumbers* own = by_slot.load(std::memory_order_relaxed);
+  if (own == nullptr) return;
+  try {
+    own->add(number, slot);
+  } catch (const std::bad_alloc&) {
+    drop_by_slot(by_slot);
+  }
+}
+
+void FilterField::drop_by_slot(std::atomic<SlotNumbers*>& by_slot) {
+  SlotNumbers* last = by_slot.load(std::memory_order_relaxed);
+  if (last == nullptr) return;
+  by_slot.store(nullptr);
+  heap_.retire(last, [](void* object) { delete static_cast<SlotNumbers*>(object); });
 }
 
 bool FilterField::wants_order() const {

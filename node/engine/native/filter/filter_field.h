@@ -10,6 +10,7 @@
 #include "lists/number_column.h"
 #include "lists/number_order.h"
 #include "lists/posting.h"
+#include "lists/slot_numbers.h"
 #include "lists/value_dictionary.h"
 
 namespace quiver {
@@ -37,6 +38,8 @@ class FilterField {
   // The slots of the column in the order of their numbers; null until they are all in it. Readers load it before the
   // column.
   std::atomic<NumberOrder*> order{nullptr};
+  // Numbers, and times that texts say (time_of_text.h), by slot; null until somebody asks.
+  std::atomic<SlotNumbers*> slot_numbers{nullptr}, slot_times{nullptr};
   // Whether the writer has decided about a column since there were many numbers. Until then a reader leaves a range
   // over them to the writer's thread.
   std::atomic<bool> is_prepared{false};
@@ -56,6 +59,9 @@ class FilterField {
 
   /// Before a range over numbers: makes the column if it is worth its memory, or frees it.
   void prepare_numbers(uint32_t slot_limit);
+  /// Makes some more of `slot_numbers` or `slot_times`. Answers whether there is more to make.
+  bool make_slot_numbers(uint32_t slot_limit);
+  bool make_slot_times(uint32_t slot_limit);
   // Whether the column has no order yet.
   bool wants_order() const;
   // Takes up to so many more slots of the column into its order.
@@ -67,6 +73,8 @@ class FilterField {
  private:
   void drop_column();
   void drop_order();
+  void drop_by_slot(std::atomic<SlotNumbers*>& by_slot);
+  void add_by_slot(std::atomic<SlotNumbers*>& by_slot, double number, uint32_t slot);
   void add_to_order(const NumberColumn& of, uint32_t slot);
 
   Heap& heap_;

@@ -32,6 +32,8 @@ class WordReader {
 
   bool at_end() const { return at_ == end_; }
   uint32_t next() { return *skip(1); }
+  // So many of them.
+  const uint32_t* some(size_t count) { return skip(count); }
   double number() {
     double value;
     std::memcpy(&value, skip(2), sizeof value);

@@ -374,8 +374,8 @@ WalkResult walk(const RowStore& rows, const Graph& graph, const Lists& bottom, c
 }
 
 // The eligible rows that a walk has left in `scratch` become candidates.
-inline void add_pool(const RowStore& rows, const WalkScratch& scratch, const WalkResult& result,
-                     Candidates& candidates) {
+template <class AnyCandidates>
+void add_pool(const RowStore& rows, const WalkScratch& scratch, const WalkResult& result, AnyCandidates& candidates) {
   for (size_t i = 0; i < result.entries; i++) {
     const PoolEntry& entry = scratch.pool[i];
     if (!entry.passage()) candidates.add(entry.row(), entry.key, rows.meta(entry.row()));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -48,6 +49,17 @@ class Query {
    */
   float zero_distance_key(float largest_norm) const {
     return is_l2_ ? half_square_ : is_cosine_ ? norm_ : norm_ * largest_norm;
+  }
+  // The score of a row with this key, and the least key of a row with this score: up to the rounding of exact ones.
+  double score_of(float key) const {
+    if (is_l2_) return 1 / (1 + std::sqrt(std::max(0.0, 2 * (double(half_square_) - double(key)))));
+    return is_cosine_ ? std::clamp(double(key) * inverse_norm_, -1.0, 1.0) : double(key);
+  }
+  float key_of(double score) const {
+    if (!is_l2_) return float(is_cosine_ ? score * norm_ : score);
+    if (score <= 0) return -std::numeric_limits<float>::infinity();
+    const double distance = std::max(0.0, 1 / score - 1);
+    return float(half_square_ - distance * distance / 2);
   }
   struct Exact {
     // Normally float32 arithmetic; double if that would overflow or vanish.

@@ -9,6 +9,7 @@
 #include "best_keys.h"
 #include "cells/cell_order.h"
 #include "errors.h"
+#include "row_scans.h"
 #include "scan_cost.h"
 #include "graph/walk.h"
 
@@ -21,12 +22,6 @@ namespace {
 constexpr double kScanAdvantage = 4;
 // Most rows that a filtered walk keeps, as a multiple of those that it was measured with.
 constexpr double kBeyondMeasured = 2;
-// Rows scanned between two checks of the stop flag and of the row count.
-constexpr size_t kBatch = 64;
-// Of rows whose sketches leave them a chance.
-constexpr size_t kSketchBatch = 16;
-// So much of a code is asked for as soon as its row is known to be scored.
-constexpr size_t kPrefetchBytes = 256;
 // Slots of a cell that are asked whether they are allowed at a time.
 constexpr size_t kAsked = 256;
 
@@ -133,73 +128,6 @@ double cells_ns(const Snapshot& snapshot, size_t k, size_t allowed_count) {
          later_ns(snapshot, snapshot.cells->rows(), share);
 }
 
-void stop_if_closed(const StopFlag& stop) {
-  if (stop.load(std::memory_order_relaxed)) throw ClosedError();
-}
-
-// Calls add(row, key, meta) for the rows in `batch`.
-template <class Add>
-void score_batch(const RowStore& rows, const Query& query, const uint32_t* batch, size_t count, const Add& add) {
-  const uint8_t* codes[kBatch] = {};
-  int32_t products[kBatch];
-  for (size_t j = 0; j < count; j++) codes[j] = rows.code(batch[j]);
-  rows.codes().dot(codes, count, query.code(), rows.codes().padded, products);
-  for (size_t j = 0; j < count; j++) {
-    const RowMeta& meta = rows.meta(batch[j]);
-    add(batch[j], query.key(products[j], meta), meta);
-  }
-}
-
-// Adds the rows in `batch` (known to be live and allowed) to the candidates.
-void add_batch(const RowStore& rows, const Query& query, const uint32_t* batch, size_t count, Candidates& candidates) {
-  score_batch(rows, query, batch, count,
-              [&](uint32_t row, float key, const RowMeta& meta) { candidates.add(row, key, meta); });
-}
-
-// Whether the bitmap is that of several stores, and this one's rows are found sooner without it.
-bool has_few_rows(const RowStore& rows, const Allowed& allowed) {
-  constexpr size_t kSlotsPerRow = 4;
-  return rows.on_disk && allowed.remembered != nullptr && kSlotsPerRow * allowed.remembered->count > rows.count();
-}
-
-// Calls visit(rows, count) for batches of the live, allowed rows from `first` on (if slots are listed: all of them).
-template <class Visit>
-void for_each_batch(const RowStore& rows, size_t first, const Allowed& allowed, const StopFlag& stop,
-                    const Visit& visit) {
-  uint32_t batch[kBatch];
-  size_t count = 0;
-  const auto add = [&](uint32_t row) {
-    batch[count++] = row;
-    if (count < kBatch) return;
-    stop_if_closed(stop);
-    visit(batch, count);
-    count = 0;
-  };
-  if (allowed.kind == Allowed::Kind::kSlots) {
-    for (uint32_t slot : allowed.words) {
-      const uint32_t row = rows.row_of(slot);
-      if (row != kNoRow) add(row);
-    }
-  } else if (allowed.kind == Allowed::Kind::kBitmap && first == 0 && !has_few_rows(rows, allowed)) {
-    const std::vector<uint32_t>& words = allowed.bitmap();
-    for (size_t word = 0; word < words.size(); word++) {
-      for (uint32_t bits = words[word]; bits != 0; bits &= bits - 1) {
-        const uint32_t row = rows.row_of(uint32_t(word * 32) + uint32_t(__builtin_ctz(bits)));
-        if (row != kNoRow) add(row);
-      }
-    }
-  } else {
-    // The count is read again at the end, so that a slot that is put meanwhile is found at its old or its new row.
-    size_t row = first;
-    for (size_t end = rows.count(); row < end; end = rows.count()) {
-      for (; row < end; row++) {
-        if (!rows.dead(row) && allowed.has(rows.slot(row))) add(uint32_t(row));
-      }
-    }
-  }
-  if (count > 0) visit(batch, count);
-}
-
 std::vector<Hit> scan_exactly(const RowStore& rows, const Query& query, const SearchRequest& request,
                               const StopFlag& stop, SearchCost& cost) {
   std::vector<Hit> hits;
@@ -221,57 +149,6 @@ std::vector<Hit> scan_exactly(const RowStore& rows, const Query& query, const Se
   };
   for_each_batch(rows, 0, request.allowed, stop, visit);
   return hits;
-}
-
-// Adds the allowed, live rows from `first` on: those whose sketches leave them a chance, and those without a sketch.
-void scan_later(const Snapshot& snapshot, const Query& query, const SearchRequest& request, const Allowed& allowed,
-                size_t first, const StopFlag& stop, Candidates& candidates, SearchCost& cost) {
-  const RowStore& rows = *snapshot.rows;
-  const auto visit = [&](const uint32_t* batch, size_t count) {
-    cost.scored += count;
-    add_batch(rows, query, batch, count, candidates);
-  };
-  const Sketches* sketches = snapshot.sketches.get();
-  if (sketches != nullptr && first < sketches->end()) {
-    uint32_t batch[kSketchBatch];
-    size_t waiting = 0, kept = 0;
-    const auto visit_batch = [&] {
-      visit(batch, waiting);
-      waiting = 0;
-      // The sooner the floor rises, the fewer rows reach it.
-      if (candidates.size() < kept + request.k) return;
-      candidates.raise_floor();
-      kept = candidates.size();
-    };
-    const auto add = [&](size_t row) {
-      if (rows.dead(row) || !allowed.has(rows.slot(row))) return;
-      __builtin_prefetch(&rows.meta(row));
-      for (size_t at = 0; at < std::min(rows.codes().bytes, kPrefetchBytes); at += 64)
-        __builtin_prefetch(rows.code(row) + at);
-      batch[waiting++] = uint32_t(row);
-      if (waiting == kSketchBatch) visit_batch();
-    };
-    for (; first < sketches->begin(); first++) add(first);
-    const SketchQuery by_sketches(rows, *sketches, request.query.data());
-    candidates.raise_floor();
-    kept = candidates.size();
-    SketchLine line{};
-    float floor = -std::numeric_limits<float>::infinity();
-    for (size_t row = first / kSketchRows * kSketchRows; row < sketches->end(); row += kSketchRows) {
-      if (candidates.floor() > floor) {
-        floor = candidates.floor();
-        line = by_sketches.line(floor);
-      }
-      if (row % Sketches::kChunkRows == 0) stop_if_closed(stop);
-      uint64_t left = row < first ? ~uint64_t(0) << (first - row) : ~uint64_t(0);
-      if (std::isfinite(floor)) left &= by_sketches.reaching(sketches->block(row), line, floor);
-      cost.left_out += kSketchRows - size_t(__builtin_popcountll(left));
-      for (; left != 0; left &= left - 1) add(row + size_t(__builtin_ctzll(left)));
-    }
-    visit_batch();
-    first = sketches->end();
-  }
-  for_each_batch(rows, first, allowed, stop, visit);
 }
 
 // Scores again what was found, or gives it to who does.
@@ -569,35 +446,45 @@ std::vector<Hit> search(const Snapshot& snapshot, const SearchRequest& request, 
   return hits;
 }
 
+std::optional<SearchPlan> inline_plan(const Snapshot& snapshot, const SearchRequest& request) {
+  const Allowed& allowed = request.allowed;
+  const bool listed = allowed.kind == Allowed::Kind::kSlots;
+  const bool scan = listed || (allowed.kind != Allowed::Kind::kTest &&
+                               prefers_scan(snapshot, request.k, request.effort_kind, request.ef, allowed.count));
+  const bool cells = !scan && prefers_cells(snapshot, request);
+  const double expected = scan ? listed ? scan_ns(*snapshot.rows, double(allowed.count)) : later_ns(snapshot, 0, 1)
+                          : cells
+                              ? cells_ns(snapshot, request.k, allowed.count)
+                              : search_ns(snapshot, request.k, request.effort_kind, request.ef, allowed.count);
+  if (expected > kInlineNs) return std::nullopt;
+  return scan ? SearchPlan::kScan : cells ? SearchPlan::kCells : SearchPlan::kWalk;
+}
+
+size_t inline_pool_max(const Snapshot& snapshot) {
+  // It may have to go much farther than expected, where allowed rows are far from the query.
+  const double scored_max = kInlineSlack * kInlineNs / walk_ns(*snapshot.rows, 1);
+  return size_t(scored_max / std::max(1.0f, snapshot.effort.scored_per_expanded()));
+}
+
 std::optional<std::vector<Hit>> search_inline(const Snapshot& snapshot, const SearchRequest& request,
                                               const StopFlag& stop, SearchCost& cost) {
   const RowStore& rows = *snapshot.rows;
   const uint64_t changes = rows.changes();
   if (request.effort_kind == EffortKind::kExact) return std::nullopt;
-  const bool scan = request.allowed.kind == Allowed::Kind::kSlots ||
-                    (request.allowed.kind != Allowed::Kind::kTest &&
-                     prefers_scan(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count));
-  const bool cells = !scan && prefers_cells(snapshot, request);
-  const bool listed = request.allowed.kind == Allowed::Kind::kSlots;
-  const double expected = scan ? listed ? scan_ns(rows, double(request.allowed.count)) : later_ns(snapshot, 0, 1)
-                          : cells
-                              ? cells_ns(snapshot, request.k, request.allowed.count)
-                              : search_ns(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count);
-  if (expected > kInlineNs) return std::nullopt;
+  const std::optional<SearchPlan> plan = inline_plan(snapshot, request);
+  if (!plan.has_value()) return std::nullopt;
+  const bool scan = plan == SearchPlan::kScan, cells = plan == SearchPlan::kCells;
   const Query query(rows, request.query.data());
   if (query.needs_exact_scan()) return std::nullopt;
   std::vector<Hit> hits;
-  cost.plan = scan ? SearchPlan::kScan : cells ? SearchPlan::kCells : SearchPlan::kWalk;
+  cost.plan = *plan;
   const float deviations = scan_deviations(snapshot, request);
   if (scan) {
     hits = scan_codes(snapshot, query, request, deviations, stop, cost);
   } else if (cells) {
     if (!scan_cells(snapshot, query, request, stop, kInlineSlack * kInlineNs, hits, cost)) return std::nullopt;
   } else {
-    // It may have to go much farther than expected, where allowed rows are far from the query.
-    const double scored_max = kInlineSlack * kInlineNs / walk_ns(rows, 1);
-    const double pool_max = scored_max / std::max(1.0f, snapshot.effort.scored_per_expanded());
-    if (!walk_and_scan(snapshot, query, request, stop, pool_max, hits, cost)) return std::nullopt;
+    if (!walk_and_scan(snapshot, query, request, stop, inline_pool_max(snapshot), hits, cost)) return std::nullopt;
   }
   finish_hits(rows, changes, request.k, hits);
   if (!(scan && deviations >= kDeviations) && has_long_tie(hits)) return std::nullopt;

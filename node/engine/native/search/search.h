@@ -109,6 +109,12 @@ struct SearchCost {
 // The answer as documented at VectorIndex.search; any thread. Throws ClosedError when `stop` is raised.
 std::vector<Hit> search(const Snapshot& snapshot, const SearchRequest& request, const StopFlag& stop, SearchCost& cost);
 
+// How a search goes about it on a thread that has to serve others; nothing if it is expected to take longer than
+// kInlineNs.
+std::optional<SearchPlan> inline_plan(const Snapshot& snapshot, const SearchRequest& request);
+// Most rows that a walk may keep there.
+size_t inline_pool_max(const Snapshot& snapshot);
+
 /**
  * As `search`, for a thread that has to serve others at once. Nothing, soon, if the search is expected to take longer
  * than kInlineNs, or turns out to.

@@ -38,6 +38,7 @@ export class ShardBoosts {
   /** Prepares what the numbers of items are made of. */
   static async prepared(indexes: BoostedIndexes, boosts: Boosts): Promise<ShardBoosts> {
     for (const filter of filtersOfBoosts(boosts)) await indexes.filters.prepare(filter);
+    indexes.filters.prepareBoosts(boosts);
     const fields = boosts.parts.filter((boost) => boost.type === 'field');
     const ranges = new Map<string, NumberRange | undefined>();
     for (const { path } of fields) if (!ranges.has(path)) ranges.set(path, await rangeOf(indexes, path));

@@ -1,12 +1,16 @@
 import { fieldsLeft, hasAnyOf } from '../../../../shared/contract/shard/field-table';
 import type { Hit, VectorSearch, VectorSearchResult } from '../../../../shared/contract/shard/shard-read';
 import { utf8HitsOf, sentHitsOf } from '../../../../shared/wire/codecs/hit-codec';
+import type { Filter } from '../../../../shared/contract/filter/filter';
+import type { Boosts } from '../../../../shared/contract/shard/boosts';
 import { ChangeWatch } from '../../records/change-counter';
+import { CONDITIONS_MAX } from '../../filter/boost-program';
 import { isInLists } from '../../filter/filter-needs';
 import { filterProgram } from '../../filter/filter-program';
 import { conditionsIn } from '../../filter/prepared-filters';
 import { type DirectoryPart, DirectoryView } from '../../directory/directory-view';
 import { type FoundSlots, searchSharedVectors } from '../../vector/shared-vectors';
+import { InlineBoosts } from './inline-boosts';
 import { hitsNow } from './ordered-hits';
 import { SearchCounter } from './search-counter';
 
@@ -14,9 +18,6 @@ import { SearchCounter } from './search-counter';
  * Reading a hit takes about a microsecond, so the hits of a larger answer would double the time of the longest search.
  */
 const HITS_MAX = 256;
-
-/** A filter of more conditions takes long to pass on; what it takes to evaluate one is judged by the addon. */
-const CONDITIONS_MAX = 64;
 
 /** What this search does with each field of a request. */
 const LEFT = fieldsLeft<VectorSearch>({
@@ -29,7 +30,7 @@ const LEFT = fieldsLeft<VectorSearch>({
   packed: 'handled',
   bytesMax: 'handled',
   part: 'left',
-  boosts: 'left',
+  boosts: 'handled',
 });
 
 /** Of answers that have their hits in another form. Nobody changes it. */
@@ -43,6 +44,10 @@ function isLonger(directory: DirectoryView, { slots }: FoundSlots, count: number
   let bytes = 0;
   for (let i = 0; i < count && bytes <= bytesMax; i++) bytes += Math.max(0, directory.textBytesOf(slots[i]));
   return bytes > bytesMax;
+}
+
+function isTold(filter: Filter): boolean {
+  return conditionsIn(filter) <= CONDITIONS_MAX && isInLists(filter);
 }
 
 /** A shard as another thread searches it. What is unusual, or changes meanwhile, is left to the shard's own thread. */
@@ -72,22 +77,17 @@ export class SharedShard {
    * (`wireHits`).
    */
   search(request: VectorSearch, isSent = false): VectorSearchResult | null {
-    const { vector, k, filter, effort, counted, packed, bytesMax } = request;
+    const { k, filter, effort, counted, packed, bytesMax, boosts } = request;
     if (hasAnyOf(request, LEFT) || effort.type === 'exact' || k > HITS_MAX) return null;
-    if (filter !== null && (conditionsIn(filter) > CONDITIONS_MAX || !isInLists(filter))) return null;
+    if (filter !== null && !isTold(filter)) return null;
     const counter = counted === true ? new SearchCounter() : null;
     const begun = this.changes.begin();
     if (begun < 0) return null;
     this.changes.noteUse();
-    const found = searchSharedVectors(this.shared.vectors, vector, {
-      k,
-      effort,
-      filter: filter === null ? null : { index: this.shared.filters, program: filterProgram(filter) },
-      counted,
-    });
+    const found = boosts === undefined ? this.found(request, k, filter) : this.boosted(request, boosts, counter);
     // To put many that tie in order takes longer than such a search may.
     if (found === null || found.count > k + HITS_MAX) return null;
-    counter?.searched(found);
+    if (boosts === undefined) counter?.searched(found);
     if (bytesMax !== undefined && isLonger(this.directory, found, Math.min(found.count, k), bytesMax)) return null;
     const toBytes = counter !== null ? null : isSent ? sentHitsOf : packed === true ? utf8HitsOf : null;
     const bytes = toBytes === null ? null : toBytes(this.directory, found, k, bytesMax);
@@ -100,5 +100,30 @@ export class SharedShard {
     counter?.made();
     if (bytes !== null) return isSent ? { hits, wireHits: bytes, vectorCount } : { hits, utf8Hits: bytes, vectorCount };
     return counter === null ? { hits, vectorCount } : { hits, vectorCount, ...counter.counts };
+  }
+
+  private found({ vector, effort, counted }: VectorSearch, k: number, filter: Filter | null): FoundSlots | null {
+    return searchSharedVectors(this.shared.vectors, vector, {
+      k,
+      effort,
+      filter: filter === null ? null : { index: this.shared.filters, program: filterProgram(filter) },
+      counted,
+    });
+  }
+
+  private boosted(request: VectorSearch, given: Boosts, counter: SearchCounter | null): FoundSlots | null {
+    const { vectors, filters } = this.shared;
+    const boosts = InlineBoosts.of({ vectors, filters, directory: this.directory }, given);
+    if (boosts === null) return null;
+    const search = (k: number, filter: Filter | null): FoundSlots | null =>
+      filter !== null && !isTold(filter) ? null : this.found(request, k, filter);
+    try {
+      const best = counter === null ? boosts.best(request) : null;
+      return best ?? boosts.read(request, search, counter);
+    } catch (error) {
+      // Metadata that are read while they change.
+      if (error instanceof SyntaxError) return null;
+      throw error;
+    }
   }
 }

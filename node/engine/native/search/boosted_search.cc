@@ -1,0 +1,312 @@
+#include "boosted_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+
+#include "graph/walk.h"
+#include "row_scans.h"
+
+namespace quiver {
+
+namespace {
+
+// A walk that has to keep more than this part of the rows that one may keep here gives up: what has great numbers is
+// found sooner by filters then.
+constexpr size_t kPoolShare = 4;
+// More than the rounding of a key, as a part of it.
+constexpr float kRounding = 1e-6f;
+// The share of rows before the anchor of a walk by which they may change before γ is worked out again.
+constexpr size_t kSameReach = 16;
+
+// The k-th best of the boosted scores that were added.
+class BestBoosted {
+ public:
+  explicit BestBoosted(size_t k) : k_(k) {}
+
+  // Answers whether the k-th is another one now.
+  bool add(double boosted) {
+    if (heap_.size() == k_) {
+      if (boosted <= heap_.front()) return false;
+      std::pop_heap(heap_.begin(), heap_.end(), std::greater<double>());
+      heap_.pop_back();
+    }
+    heap_.push_back(boosted);
+    std::push_heap(heap_.begin(), heap_.end(), std::greater<double>());
+    return heap_.size() == k_;
+  }
+  // −Infinity: there are not so many.
+  double last() const { return heap_.size() == k_ ? heap_.front() : -std::numeric_limits<double>::infinity(); }
+
+ private:
+  const size_t k_;
+  std::vector<double> heap_;
+};
+
+// The least key of a row that may have so high a boosted score.
+float least_key(const Query& query, const BoostValues& values, double boosted) {
+  if (!(boosted > -std::numeric_limits<double>::infinity())) return -std::numeric_limits<float>::infinity();
+  const float key = query.key_of(values.least_score(boosted));
+  return key - kRounding * std::abs(key);
+}
+
+struct BoostedReach {
+  WalkReach reach;
+  const BoostValues& values;
+  size_t k;
+  // Most rows that the pool may hold.
+  size_t pool;
+};
+
+/**
+ * The entries of a walk by boosted scores, in the order of unboosted keys. Any row may be among the best whose key
+ * reaches `least_key_`, where the greatest number would make of it what the k-th best has so far. So its anchor is the
+ * last of these, or the `anchor`-th eligible entry if that is farther: as if all before it were wanted.
+ */
+class BoostedPool : public SortedPool {
+ public:
+  using Limits = BoostedReach;
+
+  BoostedPool(const BoostedReach& limits, PoolEntry* entries)
+      : SortedPool(entries),
+        limits_(limits),
+        best_(limits.k),
+        zero_key_(limits.reach.query.zero_distance_key(limits.reach.effort.largest_norm)) {}
+
+  bool full() const { return full_; }
+  float floor() const { return std::min(threshold_, least_key_); }
+  bool takes(float key) const { return !full_ && key >= floor(); }
+  size_t add(PoolEntry entry) {
+    const size_t place = insert(entry);
+    if (!entry.passage()) note(entry);
+    if (nearest_ != kNone) {
+      if (place <= nearest_) {
+        nearest_++;
+        if (!entry.passage()) nearest_ = eligible_until(nearest_ - 1);
+      }
+    } else if (!entry.passage() && eligible() >= limits_.reach.anchor) {
+      nearest_ = eligible_until(size_ - 1);
+      for (size_t surplus = eligible() - limits_.reach.anchor; surplus > 0; surplus--)
+        nearest_ = eligible_until(nearest_ - 1);
+    }
+    if (size_ >= limits_.pool) {
+      full_ = true;
+      size_ = passages_ = 0;
+      return place;
+    }
+    if (nearest_ != kNone) move_anchor();
+    while (size_ > 0 && entries_[size_ - 1].key < floor()) drop_last();
+    return place;
+  }
+
+ private:
+  static constexpr size_t kNone = SIZE_MAX;
+
+  // The last eligible entry up to there.
+  size_t eligible_until(size_t place) const {
+    while (entries_[place].passage()) place--;
+    return place;
+  }
+
+  void note(const PoolEntry& entry) {
+    if (entry.key < least_key_) return;
+    const WalkReach& reach = limits_.reach;
+    const uint32_t slot = reach.rows.slot(entry.row());
+    if (!limits_.values.knows(slot)) return;
+    const double number = limits_.values.number(slot).low;
+    if (!best_.add(limits_.values.boosted(reach.query.score_of(entry.key), number))) return;
+    const float least = least_key(reach.query, limits_.values, best_.last());
+    least_key_ = least - reach.query.deviation(reach.rows.meta(entry.row()));
+  }
+
+  void move_anchor() {
+    size_t end = nearest_ + 1;
+    for (size_t to = size_; end < to;) {
+      const size_t middle = (end + to) / 2;
+      if (entries_[middle].key >= least_key_) end = middle + 1;
+      else to = middle;
+    }
+    const size_t place = end - 1;
+    const float key = entries_[place].key;
+    if (place == anchor_ && key == anchor_key_) return;
+    anchor_ = place;
+    anchor_key_ = key;
+    const WalkReach& reach = limits_.reach;
+    const float distance = zero_key_ - key;
+    // As of ReachPool.
+    if (distance < 0 && reach.rows.metric == Metric::kIp) {
+      threshold_ = -std::numeric_limits<float>::infinity();
+      return;
+    }
+    const size_t moved = place > reached_ ? place - reached_ : reached_ - place;
+    if (moved * kSameReach > reached_) {
+      reached_ = place;
+      gamma_ = place < reach.anchor ? reach.gamma : reach.effort.passing_gamma(double(place + 1), reach.graph_rows);
+    }
+    const float slack = reach.query.deviation(reach.rows.meta(entries_[place].row()));
+    threshold_ = key - gamma_ * (2 + gamma_) * std::max(0.0f, distance) - slack;
+  }
+
+  const BoostedReach limits_;
+  BestBoosted best_;
+  const float zero_key_;
+  // Places of the `anchor`-th eligible entry, and of the anchor.
+  size_t nearest_ = kNone, anchor_ = kNone;
+  float anchor_key_ = 0;
+  // The anchor for which γ was worked out.
+  size_t reached_ = 0;
+  float gamma_ = 0;
+  bool full_ = false;
+  float threshold_ = -std::numeric_limits<float>::infinity(), least_key_ = -std::numeric_limits<float>::infinity();
+};
+
+// As Candidates, of rows that may be among the best k by boosted scores.
+class BoostedCandidates {
+ public:
+  BoostedCandidates(const RowStore& rows, const Query& query, const BoostValues& values, size_t k, float deviations)
+      : rows_(rows),
+        query_(query),
+        values_(values),
+        k_(k),
+        deviations_(deviations),
+        capacity_(std::max<size_t>(4 * k, 256)) {}
+
+  void add(uint32_t row, float key, const RowMeta& meta) {
+    const float slack = deviations_ * query_.deviation(meta);
+    if (!(key + slack >= floor_)) return;
+    const uint32_t slot = rows_.slot(row);
+    if (!values_.knows(slot)) return;
+    const BoostValues::Number number = values_.number(slot);
+    const double high = values_.boosted(query_.score_of(key + slack), number.high);
+    if (!(high >= least_)) return;
+    const float lower = key - kDeviations / deviations_ * slack;
+    list_.push_back({row, high, values_.boosted(query_.score_of(lower), number.low), number});
+    if (list_.size() >= capacity_) prune();
+  }
+  size_t size() const { return list_.size(); }
+  // No row is kept whose exact key is below this.
+  float floor() const { return floor_; }
+  void raise_floor() {
+    if (list_.size() >= k_) prune();
+  }
+
+  std::vector<Hit> rescore(SearchCost& cost) {
+    raise_floor();
+    std::sort(list_.begin(), list_.end(), [](const Bounds& a, const Bounds& b) { return a.high > b.high; });
+    BestBoosted best(k_);
+    std::vector<Hit> hits;
+    std::vector<double> highest;
+    for (size_t i = 0; i < list_.size() && list_[i].high >= best.last(); i++) {
+      if (i + 1 < list_.size()) __builtin_prefetch(rows_.original(list_[i + 1].row));
+      const Bounds& own = list_[i];
+      const double score = query_.exact(own.row).score;
+      rows_.require_match(own.row);
+      hits.push_back({score, own.row});
+      highest.push_back(values_.boosted(score, own.number.high));
+      best.add(values_.boosted(score, own.number.low));
+    }
+    cost.rescored += hits.size();
+    size_t kept = 0;
+    for (size_t i = 0; i < hits.size(); i++)
+      if (highest[i] >= best.last()) hits[kept++] = hits[i];
+    hits.resize(kept);
+    return hits;
+  }
+
+ private:
+  // Between what the boosted score of a row is.
+  struct Bounds {
+    uint32_t row;
+    double high, low;
+    BoostValues::Number number;
+  };
+
+  void prune() {
+    lows_.clear();
+    for (const Bounds& one : list_) lows_.push_back(one.low);
+    std::nth_element(lows_.begin(), lows_.begin() + ptrdiff_t(k_ - 1), lows_.end(), std::greater<double>());
+    least_ = std::max(least_, lows_[k_ - 1]);
+    floor_ = std::max(floor_, least_key(query_, values_, least_));
+    list_.erase(std::remove_if(list_.begin(), list_.end(), [&](const Bounds& one) { return one.high < least_; }),
+                list_.end());
+    if (list_.size() > capacity_ / 2) capacity_ *= 2;
+  }
+
+  const RowStore& rows_;
+  const Query& query_;
+  const BoostValues& values_;
+  const size_t k_;
+  const float deviations_;
+  size_t capacity_;
+  // No row is kept whose boosted score is below `least_`.
+  double least_ = -std::numeric_limits<double>::infinity();
+  float floor_ = -std::numeric_limits<float>::infinity();
+  std::vector<Bounds> list_;
+  std::vector<double> lows_;
+};
+
+// Answers false if what may be among the best lies too far apart.
+bool walk_boosted(const Snapshot& snapshot, const Query& query, const SearchRequest& request, const BoostValues& values,
+                  BoostedCandidates& candidates, SearchCost& cost) {
+  const RowStore& rows = *snapshot.rows;
+  const Graph& graph = *snapshot.graph;
+  const Effort& effort = snapshot.effort;
+  if (!effort.reaches_target_filtered()) return false;
+  const bool filtered = request.allowed.kind == Allowed::Kind::kBitmap;
+  const size_t wanted = std::max(request.k, size_t(Effort::kDepths[0]));
+  const size_t pool = inline_pool_max(snapshot) / kPoolShare + 1;
+  const float gamma = effort.at(double(wanted), graph.rows()).gamma;
+  const BoostedReach reach{{rows, query, effort, graph.rows(), wanted, gamma, filtered, pool}, values, request.k, pool};
+  WalkScratch& scratch = WalkScratch::of_this_thread();
+  const WalkResult found = with_lists(graph, [&](const auto& lists) {
+    const auto eligible = [&](uint32_t row) {
+      return !rows.dead(row) && (!filtered || request.allowed.in_bitmap(rows.slot(row)));
+    };
+    return walk<BoostedPool>(rows, graph, lists, query, eligible, reach, kNoRow, scratch);
+  });
+  cost.scored += found.scored;
+  cost.left_out += found.left_out;
+  cost.expanded += found.entries;
+  if (found.full || found.eligible < std::min(wanted, request.allowed.count)) return false;
+  add_pool(rows, scratch, found, candidates);
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::vector<Hit>> search_boosted(const Snapshot& snapshot, const SearchRequest& request,
+                                               const BoostValues& values, const StopFlag& stop, SearchCost& cost) {
+  const RowStore& rows = *snapshot.rows;
+  const uint64_t changes = rows.changes();
+  const std::optional<SearchPlan> plan = inline_plan(snapshot, request);
+  if (!plan.has_value() || (plan != SearchPlan::kScan && plan != SearchPlan::kWalk)) return std::nullopt;
+  if (plan == SearchPlan::kWalk && request.effort_kind != EffortKind::kCalibrated) return std::nullopt;
+  const Query query(rows, request.query.data());
+  if (query.needs_exact_scan()) return std::nullopt;
+  cost.plan = *plan;
+  const float deviations = snapshot.effort.deviations_for(true);
+  BoostedCandidates candidates(rows, query, values, request.k, deviations);
+  const Allowed& allowed = request.allowed;
+  if (plan == SearchPlan::kWalk) {
+    if (!walk_boosted(snapshot, query, request, values, candidates, cost)) return std::nullopt;
+    scan_later(snapshot, query, request, allowed, snapshot.graph->rows(), stop, candidates, cost);
+  } else if (snapshot.sketches != nullptr && allowed.kind != Allowed::Kind::kSlots) {
+    scan_later(snapshot, query, request, allowed, 0, stop, candidates, cost);
+  } else {
+    for_each_batch(rows, 0, allowed, stop, [&](const uint32_t* batch, size_t count) {
+      cost.scored += count;
+      add_batch(rows, query, batch, count, candidates);
+    });
+  }
+  std::vector<Hit> hits = candidates.rescore(cost);
+  if (rows.changes() != changes) keep_newest_rows(rows, hits);
+  // As `search_inline`.
+  std::sort(hits.begin(), hits.end(), [](const Hit& a, const Hit& b) { return a.score > b.score; });
+  if ((plan == SearchPlan::kWalk || deviations < kDeviations) && has_long_tie(hits)) return std::nullopt;
+  return hits;
+}
+
+}  // namespace quiver
