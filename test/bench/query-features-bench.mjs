@@ -16,7 +16,7 @@ the first (nothing is known of the path yet), each other than the one before, an
 
   --dataset NAME     clusters-1m-128; as for the benchmark of vectors, with --rows, --dim and --queries (100)
   --values N         distinct texts of the field that is filtered by (100000)
-  --only LIST        names of features; all of them otherwise
+  --only LIST        names of features, or their beginnings ("boost": all boosts); all of them otherwise
   --seconds N        of each turn (1)
   --rounds N         turns of each kind (5)
   --json FILE        everything measured, as JSON
@@ -66,8 +66,22 @@ export const FEATURES = {
   'boost of one in ten': () => ({ boosts: [oftenBoosted] }),
   'boost of one in a thousand': (i) => ({ boosts: [{ filters: { shelf: `shelf ${i % 1_000}` }, weight: 1.5 }] }),
   'boost by a number': () => ({ boosts: [{ field: 'price', modifier: 'log1p', weight: 0.2 }] }),
+  'boost by a number, added': () => ({
+    boosts: [{ field: 'price', modifier: 'log1p', weight: 0.02 }],
+    boost_mode: 'add',
+  }),
+  'boost around a number': (i) => ({
+    boosts: [{ field: 'price', decay: { origin: 50 * (i % 200), scale: 1_000, shape: 'gauss' }, weight: 0.3 }],
+  }),
   'boost by a date': (i) => ({ boosts: [newer(i)] }),
-  'two boosts': (i) => ({ boosts: [oftenBoosted, newer(i)] }),
+  'boost by a place': (i) => ({
+    boosts: [{ field: 'place', decay: { origin: placeOf(i * 31), scale: '2000km' }, weight: 0.3 }],
+  }),
+  'boosts, two': (i) => ({ boosts: [oftenBoosted, newer(i)] }),
+  'boosts, two, of half of the items': {
+    body: (i) => ({ ...half(i), boosts: [oftenBoosted, newer(i)] }),
+    beside: half,
+  },
   'total, filtered': { body: (i) => ({ ...half(i), total: true }), beside: half },
   count: { path: 'count', body: half },
   'facet of 1,000 values': { path: 'aggregate', body: (i) => ({ ...half(i), facets: [{ field: 'shelf' }] }) },
@@ -157,7 +171,7 @@ export async function queryFeaturesBench(words) {
     threads: availableParallelism(),
   });
   const made = madeTitles(number(values.values));
-  const names = values.only?.split(',').map((name) => name.trim()) ?? Object.keys(FEATURES);
+  const names = namesOf(values.only);
   const target = await openQuiver();
   try {
     await target.server.start();
@@ -171,7 +185,7 @@ export async function queryFeaturesBench(words) {
       at: timeAt(row),
       ...(isCounted ? countedOf(row) : {}),
       ...(names.includes('elements') ? { parts: partsOf(row) } : {}),
-      ...(names.some((name) => name.startsWith('geo')) ? { place: placeOf(row) } : {}),
+      ...(names.some((name) => name.startsWith('geo') || name.includes('place')) ? { place: placeOf(row) } : {}),
     }));
     await measureSettling({ target, dataset, startedAt });
     const figures = [];
@@ -182,6 +196,16 @@ export async function queryFeaturesBench(words) {
   } finally {
     await target.server.destroy();
   }
+}
+
+/** Those of a list, each by its name or else by its beginning. */
+function namesOf(list) {
+  const all = Object.keys(FEATURES);
+  if (list === undefined) return all;
+  return list.split(',').flatMap((one) => {
+    const found = all.filter((name) => name === one.trim());
+    return found.length > 0 ? found : all.filter((name) => name.startsWith(one.trim()));
+  });
 }
 
 /** The first request, each another, one again and again; each of the latter two in turns with plain searches. */

@@ -487,12 +487,7 @@ function bytesOfResult({ hits, wireHits, utf8Hits }: VectorSearchResult): number
 
 /** Whether what shards answer can be put together as it is, because nothing is left out or added. */
 function isWhole({ page, output }: SearchRequest): boolean {
-  return (
-    output.packed === true &&
-    page.offset === 0 &&
-    !hasAnyOf(page, PAGE_LEFT) &&
-    !hasAnyOf(output, OUTPUT_LEFT)
-  );
+  return output.packed === true && page.offset === 0 && !hasAnyOf(page, PAGE_LEFT) && !hasAnyOf(output, OUTPUT_LEFT);
 }
 
 /** The best hits of all as bytes, if all are; null: they have to be merged one by one. */

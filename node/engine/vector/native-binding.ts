@@ -175,9 +175,9 @@ export interface NativeBinding {
     counted?: true,
   ): Promise<SlotScores>[];
   /**
-   * As searchInline, by boosted scores (`boosts`: boostProgram): the slots of the best k, of all that tie with the last,
-   * and of few others, in no order, into `room`: the slot, its unboosted score, and its values as of `boostValues`.
-   * Answers how many. null: also where that is not for one search alone.
+   * As searchInline, by boosted scores (`boosts`: boostProgram): the slots of the best k, of all that tie with the
+   * last, and of few others, in no order, into `room`: the slot, its unboosted score, and its values as of
+   * `boostValues`. Answers how many. null: also where that is not for one search alone.
    */
   searchBoosted(
     index: number,
@@ -194,13 +194,7 @@ export interface NativeBinding {
    * What boosts (`program`: boostProgram) look at of the first `count` of `slots`, on the calling thread, in the filter
    * index with this number: into `room`, as sharedBoostValues says. false: it is not made, or see there.
    */
-  boostValues(
-    filters: number,
-    program: Uint32Array,
-    slots: Float64Array,
-    count: number,
-    room: Float64Array,
-  ): boolean;
+  boostValues(filters: number, program: Uint32Array, slots: Float64Array, count: number, room: Float64Array): boolean;
   /** The instruction sets of inner loops that this processor supports, fastest first. */
   kernelNames(): string[];
 }

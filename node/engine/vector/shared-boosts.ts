@@ -20,11 +20,11 @@ export interface WrittenBoosts {
 }
 
 /**
- * What boosts look at of the first `count` of `slots`, on the calling thread. First the least and the greatest number of
- * each boost (the least is the greater: there are none), then the values of each slot: of a filter 1 or 0, a number or a
- * time, a latitude and a longitude; NaN: it has none; Infinity: its metadata tell. It holds until the next call of this
- * module on this thread. null: it is not prepared (FilterIndex.prepareBoosts), takes long, items are in no list, or the
- * index is gone.
+ * What boosts look at of the first `count` of `slots`, on the calling thread. First the least and the greatest number
+ * of each boost (the least is the greater: there are none), then the values of each slot: of a filter 1 or 0, a number
+ * or a time, a latitude and a longitude; NaN: it has none; Infinity: its metadata tell. It holds until the next call of
+ * this module on this thread. null: it is not prepared (FilterIndex.prepareBoosts), takes long, items are in no list,
+ * or the index is gone.
  */
 export function sharedBoostValues(
   { filters }: SharedIndexes,
@@ -38,10 +38,10 @@ export function sharedBoostValues(
 }
 
 /**
- * Searches by boosted scores on the calling thread, as searchSharedVectors: `count` slots, among them the best k and all
- * that tie with the last, in no order. In `found` are one after the other the slot, its unboosted score, and its values
- * as of sharedBoostValues; that holds as long. null: also where what may be among the best lies too far apart for one
- * search.
+ * Searches by boosted scores on the calling thread, as searchSharedVectors: `count` slots, among them the best k and
+ * all that tie with the last, in no order. In `found` are one after the other the slot, its unboosted score, and its
+ * values as of sharedBoostValues; that holds as long. null: also where what may be among the best lies too far apart
+ * for one search.
  */
 export function searchSharedBoosted(
   { vectors, filters }: SharedIndexes,
