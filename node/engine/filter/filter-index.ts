@@ -56,8 +56,8 @@ export interface FilterIndex {
    */
   readonly counts: ListedCounts;
   /**
-   * Begins to make what other threads need for boosts by numbers, dates and places (node/engine/vector/shared-boosts.ts),
-   * in the time that others leave, unless it is there.
+   * Begins to make what other threads need for boosts by numbers, dates and places
+   * (node/engine/vector/shared-boosts.ts), in the time that others leave, unless it is there.
    */
   prepareBoosts(boosts: Boosts): void;
   /** The items in the lists by what they have under a path. */
