@@ -12,7 +12,7 @@ import { filterProgram } from './filter-program';
 import { FilterWords } from './filter-words';
 import { conditionsIn } from './prepared-filters';
 
-/** What a boost looks at, and what it makes of that, as the addon numbers it (node/engine/native/filter/boost_values.h). */
+/** What a boost looks at, and what it makes of that, as node/engine/native/filter/boost_values.h numbers it. */
 const KIND = { filter: 0, number: 1, time: 2, place: 3 } as const;
 const MODES: Readonly<Record<BoostMode, number>> = { multiply: 0, add: 1 };
 const SHAPES: Readonly<Record<BoostModifier | DecayShape, number>> = {
