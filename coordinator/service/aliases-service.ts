@@ -27,6 +27,8 @@ export interface AliasesService {
    * gets it; limit_exceeded; unavailable, also when it was done and a coordinator does not say that it knows.
    */
   change(actions: readonly AliasAction[], caller?: Scoped, dedup?: StoreDedup): Promise<AliasView[]>;
+  /** Resolves when no request that begins later is answered by what was before now. Errors: unavailable. */
+  settled(): Promise<void>;
   /** The collection that a name stands for now, where this thread is not certain of it. Errors: unavailable. */
   resolve(name: string): Promise<string>;
 }

@@ -155,6 +155,24 @@ describe('the dashboard', () => {
         'it is described',
         async () => (await server.data('GET', '/v1/collections/made-here')).description === 'For a test',
       );
+      const aliases = card(page, 'Aliases');
+      await aliases.getByText('None.').waitFor();
+      await aliases.getByRole('button', { name: 'New alias' }).click();
+      await page.getByLabel('Name').fill('current');
+      await page.getByRole('button', { name: 'Create alias' }).click();
+      await aliases.getByText('current', { exact: true }).waitFor();
+      expect((await server.data('GET', '/v1/collections/current')).name).toBe('made-here');
+      // From another collection's page it is switched there, and back.
+      await goTo(page, '#/collections/notes/settings');
+      await aliases.getByRole('button', { name: 'Switch one here' }).click();
+      await page.getByRole('button', { name: 'Switch alias' }).click();
+      await aliases.getByText('current', { exact: true }).waitFor();
+      expect((await server.data('GET', '/v1/collections/current')).name).toBe('notes');
+      await aliases.getByRole('button', { name: 'Delete alias current' }).click();
+      await page.getByRole('button', { name: 'Delete alias', exact: true }).click();
+      await aliases.getByText('None.').waitFor();
+      expect((await server.data('GET', '/v1/aliases')).aliases).toEqual([]);
+      await goTo(page, '#/collections/made-here/settings');
       await page.getByRole('button', { name: 'Delete collection' }).click();
       const sure = page.getByRole('button', { name: 'Delete for good' });
       expect(await sure.isDisabled()).toBe(true);

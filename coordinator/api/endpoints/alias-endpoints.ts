@@ -12,7 +12,11 @@ function aliasData({ alias, collection, createdAt, switchedAt }: AliasView) {
 }
 
 /** Who may do what follows from the names in the body, so the service judges it. */
-export function aliasEndpoints({ aliases }: { aliases: Pick<AliasesService, 'list' | 'change'> }): Endpoint[] {
+export function aliasEndpoints({
+  aliases,
+}: {
+  aliases: Pick<AliasesService, 'list' | 'change' | 'settled'>;
+}): Endpoint[] {
   return [
     defineEndpoint({
       method: 'POST',
@@ -40,7 +44,13 @@ export function aliasEndpoints({ aliases }: { aliases: Pick<AliasesService, 'lis
       isOnce: true,
       handle: async ({ body, key, about, inStore }) => {
         about(`aliases:${[...new Set(body.actions.map(({ alias }) => alias))].join(',')}`.slice(0, TARGET_MAX));
-        const changed = await inStore((dedup) => aliases.change(body.actions, scopedOf(key), dedup));
+        let isDone = false;
+        const changed = await inStore((dedup) => {
+          isDone = true;
+          return aliases.change(body.actions, scopedOf(key), dedup);
+        });
+        // An earlier request did it, and its answer may have been lost before everybody knew.
+        if (!isDone) await aliases.settled();
         return dataAnswer({ aliases: changed.map(aliasData) });
       },
     }),

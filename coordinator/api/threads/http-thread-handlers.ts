@@ -115,7 +115,7 @@ export function httpThreadHandlers(main: MainServices, threads: HttpThreads, pee
       'reshard',
       'cancelReshard',
     ]),
-    ...handlersOf('aliases', service.aliases, ['list', 'change', 'resolve']),
+    ...handlersOf('aliases', service.aliases, ['list', 'change', 'settled', 'resolve']),
     ...handlersOf('backups', service.backups, [
       'create',
       'list',

@@ -60,8 +60,9 @@ export function httpThreadServices(parts: {
   const shards = new ProfiledShards(parts.shards);
   const catalog = new HttpThreadCatalog(main);
   const collections = remote<CollectionsService>(main, 'collections');
-  const { list, change, resolve } = remote<AliasesService>(main, 'aliases');
-  const aliasNames = new AliasNames({ tenure: parts.aliasTenure, ask: resolve });
+  const { list, change, settled, resolve } = remote<AliasesService>(main, 'aliases');
+  const isCollection = (name: string): boolean => catalog.known(name) !== null;
+  const aliasNames = new AliasNames({ tenure: parts.aliasTenure, isCollection, ask: resolve });
   const scatter = new ScatterGather({
     clock,
     timeoutMs: parts.config.requestTimeoutMs,
@@ -102,7 +103,7 @@ export function httpThreadServices(parts: {
     aliasNames,
     service: {
       ...own,
-      aliases: { list, change, resolve, names: aliasNames },
+      aliases: { list, change, settled, resolve, names: aliasNames },
       recall: remote<RecallService>(main, 'recall'),
       demo: remote<DemoService>(main, 'demo'),
       backups: remote<BackupsService>(main, 'backups'),

@@ -15,7 +15,14 @@ export const OWN_ALIASES: AliasTenure = { isHeld: () => true };
 export class AliasNames {
   private collections: ReadonlyMap<string, string> = new Map();
 
-  constructor(private readonly parts: { tenure: AliasTenure; ask: (name: string) => Promise<string> }) {}
+  /** `isCollection`: whether this thread knows a collection of this name. */
+  constructor(
+    private readonly parts: {
+      tenure: AliasTenure;
+      isCollection: (name: string) => boolean;
+      ask: (name: string) => Promise<string>;
+    },
+  ) {}
 
   /** Puts all aliases in the place of those before: pairs of an alias and the name of its collection. */
   put(aliases: Iterable<readonly [alias: string, collection: string]>): void {
@@ -30,7 +37,9 @@ export class AliasNames {
   /** The name of the collection that a name stands for: its own, unless it is an alias. Errors: unavailable. */
   resolve(name: string): string | Promise<string> {
     const collection = this.collections.get(name);
+    const { tenure, isCollection, ask } = this.parts;
     // In this order: what was found was right at a moment at which it is certain.
-    return collection === undefined ? name : this.parts.tenure.isHeld() ? collection : this.parts.ask(name);
+    if (tenure.isHeld()) return collection ?? name;
+    return collection === undefined && isCollection(name) ? name : ask(name);
   }
 }

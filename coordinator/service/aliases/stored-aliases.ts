@@ -51,7 +51,7 @@ const STORE_MS = 300;
 
 interface Parts {
   store: ClusterStore;
-  catalog: Pick<CollectionCatalog, 'readEntry'>;
+  catalog: Pick<CollectionCatalog, 'known' | 'readEntry'>;
   clock: Pick<Clock, 'wallMs'>;
   log: Logger;
   tenure: AliasTenure;
@@ -81,7 +81,11 @@ export class StoredAliases implements AliasesService {
       onUnreadable: (error) =>
         log.error({ error }, 'the stored aliases are unreadable: there are none until that is mended'),
     });
-    this.names = new AliasNames({ tenure, ask: (name) => this.resolve(name) });
+    this.names = new AliasNames({
+      tenure,
+      isCollection: (name) => parts.catalog.known(name) !== null,
+      ask: (name) => this.resolve(name),
+    });
     this.entries.onChange(() => {
       this.names.put(this.pairs());
       for (const listener of this.listeners) listener();
@@ -152,6 +156,8 @@ export class StoredAliases implements AliasesService {
   }
 
   async resolve(name: string): Promise<string> {
+    // A thread has met few collections.
+    if (this.names.known(name) === null && this.parts.catalog.known(name) !== null) return name;
     const refreshed = this.refresh().then(
       () => {
         this.isStoreLate = false;

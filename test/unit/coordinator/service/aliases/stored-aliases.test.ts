@@ -195,6 +195,17 @@ describe('what this process is not certain of', () => {
     await expect(service.aliases.names.resolve('a')).resolves.toBe('two');
   });
 
+  test('a new alias is found, though nothing was heard of it, and a collection is not asked for', async () => {
+    const { store, service, other } = await moved();
+    await other.aliases.change([{ type: 'create', alias: 'new', collection: 'two' }]);
+    await expect(service.aliases.names.resolve('new')).resolves.toBe('two');
+    store.listed.length = 0;
+    expect(service.aliases.names.resolve('one')).toBe('one');
+    // As a thread asks that has met no collection.
+    await expect(service.aliases.resolve('one')).resolves.toBe('one');
+    expect(store.listed).toEqual([]);
+  });
+
   test('another that is certain says, where the store is away', async () => {
     const { store, service, hears } = await moved();
     store.isAway = true;
