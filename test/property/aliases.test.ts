@@ -15,8 +15,13 @@ import { runSeed, seededRandom } from '../support/values/random';
  */
 
 const seed = runSeed('aliases');
-const NAMES = ['a', 'b', 'c', 'd', 'e', 'f'];
+/** Names that collections mostly have, and aliases. */
+const OWN = ['x', 'y', 'z'];
+const OTHERS = ['a', 'b', 'c', 'd'];
+const NAMES = [...OWN, ...OTHERS];
 const STEPS = 250;
+/** Requests by an alias, at least. */
+const MOVED = 50;
 const PROCESSES = 3;
 
 /** A store whose changes this process hears of some turns later, in their order. */
@@ -97,7 +102,7 @@ test('every request is answered by aliases that are in force while it runs', asy
   /** The states in force, with when the one after it was known to everybody. */
   const history: { state: State; overAt: number }[] = [{ state, overAt: Infinity }];
   let now = 0;
-  const found = { answered: 0, moved: 0, refused: 0 };
+  const found = { moved: 0, refused: 0 };
 
   const changed = async (next: State | string, act: () => Promise<unknown>): Promise<void> => {
     // From when it is begun, it may be in force.
@@ -121,7 +126,7 @@ test('every request is answered by aliases that are in force while it runs', asy
   const step = async (): Promise<void> => {
     const service = pick(services);
     const { collections, aliases } = state;
-    const name = pick(NAMES);
+    const name = pick(below(8) === 0 ? OTHERS : OWN);
     const what = below(10);
     if (what === 0) {
       const isTaken = collections.has(name) || aliases.has(name);
@@ -129,7 +134,7 @@ test('every request is answered by aliases that are in force while it runs', asy
       return changed(isTaken ? 'already_exists' : made, () => service.collections.create(newCollection(name)));
     }
     if (what === 1) {
-      const force = below(2) === 0;
+      const force = below(3) === 0;
       const own = [...aliases].filter(([, collection]) => collection === name);
       const left: State = {
         collections: new Set([...collections].filter((one) => one !== name)),
@@ -151,8 +156,8 @@ test('every request is answered by aliases that are in force while it runs', asy
     }
     const actions = Array.from({ length: 1 + below(3) }, (): AliasAction => {
       const type = pick(['create', 'switch', 'switch', 'delete'] as const);
-      const alias = pick(NAMES);
-      return type === 'delete' ? { type, alias } : { type, alias, collection: pick(NAMES) };
+      const alias = pick(below(8) === 0 ? OWN : OTHERS);
+      return type === 'delete' ? { type, alias } : { type, alias, collection: pick(below(3) === 0 ? OTHERS : OWN) };
     });
     return changed(after(state, actions), () => service.aliases.change(actions));
   };
@@ -169,11 +174,11 @@ test('every request is answered by aliases that are in force while it runs', asy
       const resolved = await service.aliases.names.resolve(name);
       const allowed = history.slice(from).map(({ state: one }) => one.aliases.get(name) ?? name);
       expect({ name, allowed }).toEqual({ name, allowed: expect.arrayContaining([resolved]) });
-      found.answered += 1;
       if (resolved !== name) found.moved += 1;
     }
   });
-  for (let i = 0; i < STEPS; i += 1) {
+  // Until it is a story about aliases.
+  for (let i = 0; i < STEPS || (found.moved < MOVED && i < 20 * STEPS); i += 1) {
     await step();
     if (below(4) === 0) await turnsOf(below(10));
     const listed = await pick(services).aliases.list();
@@ -182,8 +187,6 @@ test('every request is answered by aliases that are in force while it runs', asy
   isOver = true;
   await Promise.all(requests);
   for (const service of services) service.close();
-  // The story is one about aliases.
-  expect(found.answered).toBeGreaterThan(STEPS);
-  expect(found.moved).toBeGreaterThan(STEPS / 10);
-  expect(found.refused).toBeGreaterThan(STEPS / 20);
+  expect(found.moved).toBeGreaterThanOrEqual(MOVED);
+  expect(found.refused).toBeGreaterThan(0);
 });
