@@ -17,6 +17,7 @@ from quiver_client import (
     BulkProgress,
     BulkSearchQuery,
     BulkWriteError,
+    CollectionEmbedding,
     ConflictError,
     ForbiddenError,
     InvalidValueError,
@@ -96,6 +97,24 @@ async def test_a_collection_is_got_or_created(quiver: Any) -> None:
         await got(quiver.get_or_create(name, 3, distance_metric="l2", language="de"))
     with pytest.raises(ConflictError, match="its keyword_fields is None, not "):
         await got(quiver.get_or_create(name, 3, distance_metric="l2", keyword_fields=[{"path": "text"}]))
+    await got(made.drop())
+
+
+async def test_a_collection_says_its_model(quiver: Any) -> None:
+    name = f"model-{uuid.uuid4().hex[:12]}"
+    given = {"model": "local:builtin", "query_prefix": "q: "}
+    made = await got(quiver.get_or_create(name, 8, embedding=given))
+    assert (await got(made.info())).embedding == CollectionEmbedding("local:builtin", None, "q: ", None, None)
+    await got(quiver.get_or_create(name, embedding=given))
+    with pytest.raises(ConflictError, match="its embedding is "):
+        await got(quiver.get_or_create(name, embedding="local:builtin"))
+    await got(made.upsert("a", text="a red stone", vector_model="builtin"))
+    with pytest.raises(ConflictError, match='vector_model of the item is "other"'):
+        await got(made.upsert("b", np.ones(8), vector_model="other"))
+    with pytest.raises(ConflictError, match='vector_model of the search is "other"'):
+        await got(made.search(np.ones(8), vector_model="other"))
+    with pytest.raises(BadRequestError, match="dim is required"):
+        await got(quiver.create_collection(f"{name}-other", embedding="local:builtin"))
     await got(made.drop())
 
 

@@ -200,6 +200,6 @@ function cacheFile({ name, url }: EmbeddingProviderSetting, model: string): stri
 
 function embeddingsUrl(base: string): string {
   const url = new URL(base);
-  url.pathname = `${url.pathname.replace(/\/+$/, '')}/embeddings`;
+  url.pathname = `${url.pathname.replace(/(?<!\/)\/+$/, '')}/embeddings`;
   return url.href;
 }

@@ -46,6 +46,7 @@ from .ids import ExternalId
 from .models import (
     Answer,
     BulkSearchQuery,
+    CollectionEmbedding,
     CollectionInfo,
     Filters,
     Hit,
@@ -89,6 +90,7 @@ __all__ = [
     "BulkWriteResult",
     "Cluster",
     "Collection",
+    "CollectionEmbedding",
     "CollectionInfo",
     "ConflictError",
     "ExternalId",

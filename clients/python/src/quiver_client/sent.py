@@ -47,6 +47,8 @@ class Item:
     """Only if the stored item has this version."""
     only_if: Literal["absent", "present"] | None = None
     """Only if there is no such item, or only if there is one."""
+    vector_model: str | None = None
+    """The model that the vector is of: another than the collection's is refused."""
 
 
 ItemLike: TypeAlias = Item | Mapping[str, Any]

@@ -248,10 +248,8 @@ class QuiverClient:
         ``keyword_fields``, ``keyword_positions``, ``quantization``, ``metadata``, ``vectors`` and ``embedding`` is given and differs: these
         can't be changed. What else is given is for a new collection only.
         """
-        fixed: dict[str, object] = {"distance_metric": distance_metric}
-        fixed |= given(
-            dim=dim,
-            language=language, keyword_positions=keyword_positions, quantization=quantization, metadata=metadata, vectors=vectors
+        fixed: dict[str, object] = given(dim=dim, distance_metric=distance_metric, language=language) | given(
+            keyword_positions=keyword_positions, quantization=quantization, metadata=metadata, vectors=vectors
         )
         collection = self.collection(name)
         try:
@@ -380,5 +378,6 @@ def _timeout(timeout: float | httpx.Timeout) -> httpx.Timeout:
 def _embedding_of(given_embedding: Mapping[str, Any] | str) -> CollectionEmbedding:
     """As a collection shows it."""
     body = embedding_body(given_embedding) or {}
-    names = ("model", "dtype", "query_prefix", "passage_prefix", "truncate_dim")
-    return CollectionEmbedding(**{name: body.get(name) for name in names})
+    return CollectionEmbedding(
+        body.get("model", ""), body.get("dtype"), body.get("query_prefix"), body.get("passage_prefix"), body.get("truncate_dim")
+    )

@@ -136,15 +136,25 @@ class Collection(Searches):
         expires_at: datetime | str | None = KEPT,
         if_version: int | None = None,
         only_if: Literal["absent", "present"] | None = None,
+        vector_model: str | None = None,
         include_timing: bool = False,
     ) -> Upserted:
         """Inserts or updates one item.
 
         At an update, metadata, text and expires_at that are left out keep what is stored; ``{}`` clears the metadata, and
         None the time at which the item expires. With
-        ``if_version`` or ``only_if``, only if the stored item is as they say; otherwise ``VersionConflictError``.
+        ``if_version`` or ``only_if``, only if the stored item is as they say; otherwise ``VersionConflictError``. A
+        ``vector_model`` other than the collection's is refused.
         """
-        item = given(external_id=external_id, vector=vector, text=text, metadata=metadata, if_version=if_version, only_if=only_if)
+        item = given(
+            external_id=external_id,
+            vector=vector,
+            text=text,
+            metadata=metadata,
+            if_version=if_version,
+            only_if=only_if,
+            vector_model=vector_model,
+        )
         body = item_body(item | unkept(expires_at=expires_at)) | given(include_timing=include_timing or None)
         return self._transport.call(operations.UPSERT, Upserted, path=self._path, body=body)
 
@@ -316,6 +326,7 @@ class Collection(Searches):
         vector: VectorLike | None = None,
         expires_at: datetime | str | None = KEPT,
         if_version: int | None = None,
+        vector_model: str | None = None,
     ) -> ItemChanged:
         """Changes parts of one item, and leaves the others; ``NotFoundError`` where there is none.
 
@@ -331,6 +342,7 @@ class Collection(Searches):
             embed=embed,
             vector=encoded(vector),
             if_version=if_version,
+            vector_model=vector_model,
         ) | expiry_body(expires_at=expires_at)
         return self._transport.call(operations.PATCH, ItemChanged, path=self._item(external_id), body=body)
 

@@ -257,4 +257,13 @@ describe('a collection that is got or created', () => {
       'its keyword_fields is [{"path":"title","weight":1}], not ',
     );
   });
+
+  test('compares the embedding as the service shows it, and a dimension only where one is given', async () => {
+    const shown = { model: 'big:m', dtype: null, query_prefix: 'q: ', passage_prefix: null, truncate_dim: null };
+    const made = { ...there, distance_metric: 'cosine', embedding: shown };
+    const { client } = collectionOver(success(made), success(made));
+    const wanted = { name: 'c', embedding: { model: 'big:m', query_prefix: 'q: ' } };
+    expect((await client.getOrCreate(wanted)).name).toBe('c');
+    await expect(client.getOrCreate({ name: 'c', embedding: { model: 'big:m' } })).rejects.toThrow('its embedding is ');
+  });
 });
