@@ -28,6 +28,7 @@ const BENCHES = {
   rerank: ['../test/bench/rerank-bench.mjs', 'rerankBench'],
   answer: ['../test/bench/answer-bench.mjs', 'answerBench'],
   cursors: ['../test/bench/cursors-bench.mjs', 'cursorsBench'],
+  documents: ['../test/bench/documents-bench.mjs', 'documentsBench'],
   loading: ['../test/bench/loading-bench.mjs', 'loadingBench'],
   serving: ['../test/bench/serving-bench.mjs', 'servingBench'],
   threads: ['../test/bench/threads-bench.mjs', 'threadsBench'],

@@ -1,7 +1,7 @@
 // `npm run fuzz -- --minutes 60`: generated and damaged input against real processes: request bodies, uploads, raw
-// HTTP, HTTP/2, RPC frames with and without the cluster's secret, stored files, files that are imported, and threads
-// that end. The targets share the minutes. Each finding is written to a file, which `npm run fuzz -- --replay FILE`
-// runs again; exit code 1 if there was any.
+// HTTP, HTTP/2, RPC frames with and without the cluster's secret, stored files, files that are imported, documents, and
+// threads that end. The targets share the minutes. Each finding is written to a file, which
+// `npm run fuzz -- --replay FILE` runs again; exit code 1 if there was any.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ const USAGE = `npm run fuzz -- [options]
 
   --minutes M     how long, all targets together (5)
   --seed N        of the cases (random; printed)
-  --only NAMES    bodies, uploads, http, http2, rpc, files, imports, threads; by commas (all)
+  --only NAMES    bodies, uploads, http, http2, rpc, files, imports, documents, threads; by commas (all)
   --out FOLDER    where findings are written (data/fuzz)
   --sanitize      native addons built with AddressSanitizer and UndefinedBehaviorSanitizer
   --replay FILE   runs a finding again`;

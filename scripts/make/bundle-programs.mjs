@@ -12,10 +12,18 @@ const PROGRAMS = {
   'read-thread': 'node/read-thread',
   'embedding-worker': 'coordinator/models/transformers/embedding-worker',
   'projection-worker': 'coordinator/service/sampling/projection-worker',
+  'parser-program': 'coordinator/service/documents/formats/parser-program',
 };
 
-/** The threads, which Node loads as any file. */
-const THREADS = ['http-thread', 'cluster-http-thread', 'read-thread', 'embedding-worker', 'projection-worker'];
+/** The threads, and the process of parsers, which Node loads as any file. */
+const THREADS = [
+  'http-thread',
+  'cluster-http-thread',
+  'read-thread',
+  'embedding-worker',
+  'projection-worker',
+  'parser-program',
+];
 
 /**
  * Packages that are loaded from their own folders: because they look for files there, and only when they are needed.
@@ -29,6 +37,7 @@ const APART = [
   '@opentelemetry/resources',
   '@opentelemetry/sdk-trace-base',
   'express',
+  'pdfjs-dist',
   'snowball-stemmers',
   'swagger-ui-express',
 ];

@@ -18,7 +18,17 @@ export interface FuzzTarget<Case = unknown> {
   stop(): Promise<void>;
 }
 
-export const TARGET_NAMES = ['bodies', 'uploads', 'http', 'http2', 'rpc', 'files', 'imports', 'threads'] as const;
+export const TARGET_NAMES = [
+  'bodies',
+  'uploads',
+  'http',
+  'http2',
+  'rpc',
+  'files',
+  'imports',
+  'documents',
+  'threads',
+] as const;
 export type TargetName = (typeof TARGET_NAMES)[number];
 
 /** One of the values. */

@@ -18,6 +18,7 @@ const CASES: Partial<Record<TargetName, number>> = {
   rpc: 10,
   files: 2,
   imports: 600,
+  documents: 400,
 };
 const SEED = 20;
 

@@ -1,3 +1,4 @@
+import { DocumentTarget } from './documents/document-target';
 import { FileTarget } from './files/file-target';
 import type { FuzzTarget, TargetName } from './fuzz-target';
 import { HttpTarget } from './http/http-target';
@@ -21,6 +22,8 @@ export function openTarget(name: TargetName, environment: Record<string, string>
       return new FileTarget(environment);
     case 'imports':
       return new ImportTarget(environment);
+    case 'documents':
+      return new DocumentTarget();
     case 'threads':
       return new ThreadTarget(environment);
   }

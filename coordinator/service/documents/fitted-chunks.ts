@@ -1,8 +1,18 @@
 import { inSlices } from '../../../shared/base/time/work-slices';
-import { type Chunk, type ChunkerPosition, type ChunkOptions, TextChunker } from './chunk';
+import { type Chunk, type ChunkOptions, TextChunker } from './chunk';
 
 /** How long texts are for the model, and what it reads of one; null: no chunk is too long for it. */
 export type MeasureTexts = (texts: string[]) => Promise<{ lengths: number[]; most: number } | null>;
+
+/** What cuts a text, one chunk after another. */
+export interface Cutter<Position> {
+  /** Where the next chunk is looked for. */
+  readonly place: Position;
+  /** Goes back, to cut the text behind again. */
+  goBack(place: Position): void;
+  /** The next chunk, of `size` units at most; null: there is none, or later text could change it. */
+  next(size?: number): Chunk | null;
+}
 
 /**
  * Chunks that are cut in advance and measured together, as long as none was too long: a call for each would take
@@ -27,32 +37,31 @@ export async function* fittedChunks(
   options: ChunkOptions,
   measure: MeasureTexts,
 ): AsyncGenerator<Chunk> {
-  const fitting = new FittedChunks(options, measure);
+  const chunker = new TextChunker(options);
+  const fitting = new FittedChunks(chunker, measure);
   for await (const part of text) {
-    fitting.chunker.add(part);
+    chunker.add(part);
     yield* fitting.chunks();
-    fitting.chunker.forget();
+    chunker.forget();
   }
-  fitting.chunker.finish();
+  chunker.finish();
   yield* fitting.chunks();
 }
 
-interface Candidate {
+interface Candidate<Position> {
   chunk: Chunk;
-  /** Where the chunker was before it. */
-  before: ChunkerPosition;
+  /** Where the cutter was before it. */
+  before: Position;
 }
 
-class FittedChunks {
-  readonly chunker: TextChunker;
+/** The chunks of a cutter, none longer than what is measured may be. */
+export class FittedChunks<Position> {
   private ahead = 1;
 
   constructor(
-    options: ChunkOptions,
+    private readonly cutter: Cutter<Position>,
     private readonly measure: MeasureTexts,
-  ) {
-    this.chunker = new TextChunker(options);
-  }
+  ) {}
 
   /** Those that later text can't change. */
   async *chunks(): AsyncGenerator<Chunk> {
@@ -72,11 +81,11 @@ class FittedChunks {
   }
 
   /** In a text that is hard to cut, each takes up to a millisecond. */
-  private *candidates(): Generator<undefined, Candidate[]> {
-    const candidates: Candidate[] = [];
+  private *candidates(): Generator<undefined, Candidate<Position>[]> {
+    const candidates: Candidate<Position>[] = [];
     while (candidates.length < this.ahead) {
-      const before = this.chunker.place;
-      const chunk = this.chunker.next();
+      const before = this.cutter.place;
+      const chunk = this.cutter.next();
       if (chunk === null) break;
       candidates.push({ chunk, before });
       yield;
@@ -84,7 +93,7 @@ class FittedChunks {
     return candidates;
   }
 
-  private async shortened({ chunk, before }: Candidate, length: number, most: number): Promise<Chunk> {
+  private async shortened({ chunk, before }: Candidate<Position>, length: number, most: number): Promise<Chunk> {
     let shorter = chunk;
     let measured = length;
     while (measured > most && shorter.text.length > SIZE_MIN) {
@@ -92,8 +101,8 @@ class FittedChunks {
         SIZE_MIN,
         Math.min(Math.floor((shorter.text.length * most * SHORTENED) / measured), shorter.text.length - 1),
       );
-      this.chunker.goBack(before);
-      shorter = this.chunker.next(size)!;
+      this.cutter.goBack(before);
+      shorter = this.cutter.next(size)!;
       const again = await this.measure([shorter.text]);
       if (again === null) break;
       [measured] = again.lengths;

@@ -1,4 +1,5 @@
 import { skipBlank, skipBlankBackward } from './blank';
+import { latinSentenceStarts } from './latin-sentences';
 
 /**
  * Boundaries of sentences, words and characters in any script, by Unicode Standard Annex 29 and ICU's dictionaries (for
@@ -19,7 +20,12 @@ export function lastSentenceEnd(text: string, limit: number): number {
   // White space belongs to the sentence before it. So the start of the next sentence shows whether one ends at the
   // limit.
   const next = Math.min(skipBlank(text, limit), text.length - 1);
-  return skipBlankBackward(text, segmentAt('sentence', text.replace(LINE_ENDS, ' '), next).start);
+  const starts = latinSentenceStarts(text);
+  const start =
+    starts === null
+      ? segmentAt('sentence', text.replace(LINE_ENDS, ' '), next).start
+      : (starts.findLast((at) => at <= next) ?? 0);
+  return skipBlankBackward(text, start);
 }
 
 /** Two ends of lines with nothing but white space around: a paragraph begins behind. */
@@ -30,15 +36,17 @@ export function sentenceStarts(text: string, from: number, context: number): num
   const base = Math.max(0, from - context);
   const window = text.slice(base);
   const starts = new Set<number>();
-  for (const { index } of segmenterOf('sentence').segment(window.replace(LINE_ENDS, ' '))) {
-    // The first segment may begin anywhere.
-    if (index > 0) starts.add(skipBlank(window, index));
-  }
+  // The first sentence may begin anywhere.
+  for (const index of latinSentenceStarts(window) ?? segmentedStarts(window)) starts.add(skipBlank(window, index));
   for (const found of window.matchAll(PARAGRAPH)) starts.add(found.index + found[0].length);
   return [...starts]
     .map((at) => base + at)
     .filter((at) => at >= from && at < text.length)
     .sort((a, b) => a - b);
+}
+
+function segmentedStarts(text: string): number[] {
+  return Array.from(segmenterOf('sentence').segment(text.replace(LINE_ENDS, ' ')), ({ index }) => index).slice(1);
 }
 
 /** The last position at or before `limit` where a word begins or ends; 0 if there is none. */
@@ -60,9 +68,16 @@ const CHARACTER_LENGTH_MAX = 32;
  * possible.
  */
 export function lastCharacterBoundary(text: string, limit: number): number {
+  if (limit > 0 && limit < text.length && isAlone(text.charCodeAt(limit - 1)) && isAlone(text.charCodeAt(limit)))
+    return limit;
   const { start } = segmentAt('grapheme', text, limit);
   if (start > 0 && limit - start <= CHARACTER_LENGTH_MAX) return start;
   return splitsPair(text, limit) ? limit - 1 : limit;
+}
+
+/** Whether a unit is a character that joins no other: the first that does is a combining mark at U+0300. */
+function isAlone(unit: number): boolean {
+  return unit >= 0x20 && unit < 0x300;
 }
 
 function splitsPair(text: string, at: number): boolean {

@@ -345,6 +345,15 @@ export const SETTINGS = {
     name: 'CHUNK_OVERLAP', kind: 'integer', fallback: 50, minimum: 0, maximum: 500_000,
     meaning: 'Characters that neighbouring chunks share, about; below CHUNK_SIZE',
   },
+  parserMemoryMiB: {
+    // The process and pdf.js take 120; a PDF of 25 MB some hundreds.
+    name: 'PARSER_MEMORY_MB', kind: 'integer', fallback: 512, minimum: 192, maximum: 65_536,
+    meaning: 'MiB of the process that reads documents; a file that takes more fails',
+  },
+  parserTimeoutMs: {
+    name: 'PARSER_TIMEOUT_MS', kind: 'integer', fallback: 120_000, minimum: 1_000, maximum: 3_600_000,
+    meaning: 'Longest time to read a document in it',
+  },
   recallTarget: {
     name: 'RECALL_TARGET', kind: 'fraction', fallback: 0.99, minimum: 0.5, maximum: 0.9999,
     meaning: 'Recall that searches are calibrated to',
