@@ -10,6 +10,7 @@ import { addCollectionCommands } from './commands/collection-commands';
 import { addCompletionCommand } from './commands/completion-command';
 import type { AddCommand } from './commands/connected-command';
 import { addDemoCommand } from './commands/demo-command';
+import { addDocumentCommands } from './commands/document-commands';
 import { addExportCommand } from './commands/export-command';
 import { addImportCommand } from './commands/import-command';
 import { addJobCommands } from './commands/job-commands';
@@ -32,6 +33,7 @@ const COMMANDS: AddCommand[] = [
   addAnalyseCommand,
   addJudgementCommands,
   addImportCommand,
+  addDocumentCommands,
   addMigrateCommand,
   addExportCommand,
   addBenchCommand,

@@ -70,6 +70,8 @@ import type { OperationsService } from './cluster/operations/operations-service'
 import { type BodyScannerAddon, loadBodyScanner } from './api/native/body-scanner';
 import { CallProfiling } from './service/routing/call-profiling';
 import { DeepReads } from './service/routing/deep-reads';
+import type { WaitingFiles } from './jobs/documents/waiting-files';
+import { DocumentParser } from './service/documents/formats/document-parser';
 import { createService, type RunningService } from './service-factory';
 import { variantSearch } from './api/schema/judgement-schemas';
 import { publishCollections } from './api/threads/http-thread-catalog';
@@ -89,6 +91,8 @@ const REQUEST_GRACE_MIN_MS = 1_000;
  * Prometheus gives up on the whole scrape.
  */
 const SCRAPE_SHARDS_MS = 3_000;
+/** Of a document's text: more than any that becomes one write. */
+const DOCUMENT_CHARACTERS_MAX = 32 * 1024 * 1024;
 
 /** What HTTP threads are in one form of the service. */
 export interface HttpThreadForm {
@@ -209,6 +213,7 @@ export class ApiProcess {
     operations: (service: RunningService, embedding: EmbeddingRegistry) => OperationsService;
     /** Opens targets of backups. */
     openTarget: OpenTarget;
+    documentFiles: WaitingFiles;
     recover: (service: RunningService) => Promise<void>;
     /** Has an attempt that needs the cluster store succeed, as long as the store may be away at a start. */
     reached?: UntilStoreAnswers;
@@ -255,6 +260,16 @@ export class ApiProcess {
     await embedding.defaultModel();
     await reranker.open();
 
+    const parser = new DocumentParser({
+      limits: {
+        memoryMiB: config.parserMemoryMiB,
+        timeMs: config.parserTimeoutMs,
+        bytesMax: config.uploadBytesMax,
+        charactersMax: DOCUMENT_CHARACTERS_MAX,
+      },
+      log,
+    });
+    shutdown.defer(() => parser.close());
     const measured = new MeasuredEmbedding(embedding, this.metrics);
     const languageModels = configuredModels(config);
     shutdown.defer(() => languageModels.close());
@@ -275,6 +290,8 @@ export class ApiProcess {
       aliasTenure: parts.aliasTenure,
       aliasAudience: parts.aliasAudience,
       openTarget: parts.openTarget,
+      documentFiles: parts.documentFiles,
+      parser,
       searchOf: variantSearch(config),
       instanceId,
       searchObserver: this.apiMetrics.searches,

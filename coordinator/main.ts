@@ -60,6 +60,7 @@ import { MapRepair } from './cluster/controller/map-repair';
 import { featureObstacle } from './cluster/feature-obstacle';
 import { MapShardRoutes } from './cluster/calls/map-shard-routes';
 import { NodeReports } from './cluster/controller/node-reports';
+import { StoreFiles } from './jobs/documents/store-files';
 import { NodeWatch } from './cluster/controller/node-watch';
 import { PeerAliases } from './cluster/calls/peer-aliases';
 import { PeerLimits, peersService } from './cluster/calls/peer-limits';
@@ -337,6 +338,7 @@ async function build(
         .filter(({ value }) => value.id !== coordinatorId)
         .map(({ value: { id, rerankModels = [] } }) => ({ id, models: rerankModels })),
     openTarget: targetOpener(config, sealsOf({ config, member })),
+    documentFiles: new StoreFiles(store),
     recover: async (service) => {
       aliases = service.aliases;
       await untilStoreAnswers(() => service.follow());

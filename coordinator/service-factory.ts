@@ -46,7 +46,12 @@ import { Resharder } from './jobs/reshard/resharder';
 import type { ShardReading } from './service/collections/shard-reading';
 import { ShardUpkeep } from './service/collections/shard-upkeep';
 import { CollectionDemoService } from './service/demo/collection-demo-service';
+import { DocumentKind } from './jobs/documents/document-kind';
+import { DocumentRequests } from './jobs/documents/document-requests';
+import type { WaitingFiles } from './jobs/documents/waiting-files';
 import { DocumentService } from './service/documents/document-service';
+import type { DocumentParser } from './service/documents/formats/document-parser';
+import { StoredDocuments } from './service/documents/stored-documents';
 import type { EmbeddingProvider } from './models/embedding-provider';
 import type { LanguageModels } from './models/language/language-model';
 import type { RerankProvider } from './models/rerank/reranker';
@@ -164,6 +169,9 @@ export function createService(options: {
   openTarget: OpenTarget;
   /** The searches of evaluations. */
   searchOf: VariantSearch;
+  /** Files of documents that wait for their jobs. */
+  documentFiles: WaitingFiles;
+  parser: Pick<DocumentParser, 'parse'>;
 }): RunningService {
   const { clock, config, instanceId, log, clusterStore: store } = options;
   const shards = withProfiles(options.shardClient);
@@ -209,6 +217,17 @@ export function createService(options: {
     observer: options.searchObserver,
   });
   const judgements = new StoredJudgements({ store, catalog, clock });
+  const outcomes = new StoredOutcomes({ store, clock });
+  const { documentFiles: files, parser } = options;
+  const { metadataBytesMax } = config;
+  // The vectors need the collections, which need the jobs.
+  const documents = new StoredDocuments({
+    catalog,
+    vectors: {
+      scroll: (...args) => vectors.scroll(...args),
+      exchange: (...args) => vectors.exchange(...args),
+    },
+  });
   const stored = new StoredJobs({
     store,
     clock,
@@ -219,6 +238,7 @@ export function createService(options: {
       new PurgeKind({ upkeep, store }),
       new OptimizeKind({ upkeep }),
       new EvaluateKind({ judgements, search, searchOf: options.searchOf }),
+      new DocumentKind({ files, parser, stored: documents, catalog, embedder, metadataBytesMax, clock }),
     ],
     rightsOf,
   });
@@ -252,7 +272,6 @@ export function createService(options: {
     new ReshardJobs({ store, clock, requests: reshards }),
     stored,
   ]);
-  const outcomes = new StoredOutcomes({ store, clock });
   const vectors = new ShardedVectorsService({
     quotas,
     keyQuotas,
@@ -276,7 +295,7 @@ export function createService(options: {
   const aggregates = new ShardedAggregatesService({ catalog, shards, scatter, search, clock });
   const measure = async (name: string, texts: string[]) =>
     embedder.measure(catalog.known(name) ?? (await catalog.find(name)), texts);
-  const documents = new DocumentService({
+  const uploads = new DocumentService({
     collections,
     measure,
     vectors,
@@ -287,6 +306,17 @@ export function createService(options: {
     clock,
     log,
     instanceId,
+  });
+  const requests = new DocumentRequests({
+    uploads,
+    stored: documents,
+    files,
+    jobs: stored,
+    catalog,
+    stamps,
+    config,
+    clock,
+    log,
   });
   return {
     catalog,
@@ -302,7 +332,7 @@ export function createService(options: {
     aggregates,
     recall: new RecallCheck({ catalog, shards, scatter, samples, clock }),
     judgements: new JudgementRequests({ stored: judgements, jobs: stored }),
-    documents,
+    documents: requests,
     demo: new CollectionDemoService({ collections, vectors, embedding: options.embedding }),
     backups,
     jobs,
@@ -325,7 +355,7 @@ export function createService(options: {
       // What follows would take collections that are not open for gone.
       if (others.stop?.aborted === true) return;
       await others.onOpened?.();
-      await documents.recoverUploads(others);
+      await uploads.recoverUploads(others);
       await outcomes
         .sweep()
         .catch((error: unknown) =>
@@ -338,6 +368,7 @@ export function createService(options: {
     addJobs: (source) => jobs.add(source),
     driveJobs: async (given) => {
       leadership = given;
+      requests.sweepWhile(() => leadership.guard !== null);
       return started(new JobDriver(stored, { leadership, clock, log }));
     },
     driveReshards: async (leadership, retireMs) => {
@@ -377,7 +408,8 @@ export function createService(options: {
     },
     close: () => {
       stored.entries.close();
-      documents.close();
+      uploads.close();
+      requests.close();
       aliases.close();
       catalog.close();
     },

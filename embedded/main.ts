@@ -44,6 +44,7 @@ import { Pace } from '../shared/base/time/pace';
 import { ApiProcess } from '../coordinator/api-process';
 import { processQuota } from '../coordinator/service/collections/collection-quota';
 import { LINK_MINUTES } from '../coordinator/service/keys/sign-in';
+import { FolderFiles } from '../coordinator/jobs/documents/folder-files';
 import { ONLY_DRIVER } from '../coordinator/jobs/driving/owned-entry';
 import { ProcessLimiter } from '../coordinator/service/limits/process-limiter';
 import { sharedClock } from '../shared/base/time/shared-clock';
@@ -170,6 +171,7 @@ async function build(
   const { port, first, modelNotice } = await api.serve({
     clusterStore,
     openTarget,
+    documentFiles: new FolderFiles(join(config.dataDir, 'documents')),
     shardClient: shardsOf(host, config, machine),
     rateLimiter,
     localLimiter: rateLimiter,

@@ -15,7 +15,8 @@ import type { AnswersService } from './answers-service';
 import type { AggregatesService } from './aggregates-service';
 import type { AliasesService } from './aliases-service';
 import type { JudgementsService } from './judgements-service';
-import type { JobsService } from './jobs-service';
+import type { JobsService, JobView } from './jobs-service';
+import type { Chunking, DocumentType } from './documents/formats/parsed-document';
 import type { AnswerHold } from './answer-hold';
 import type { GroupKey, LegName, SearchRequest, VectorSource } from './search-request';
 import type { CollectionEmbedding } from '../models/collection-embedding';
@@ -304,6 +305,20 @@ export interface VectorInput {
   expiresAt?: number | null | undefined;
 }
 
+/** Items to put, each with its vector, and items to delete. */
+export interface ItemExchange {
+  /** Of the collection. */
+  identity: string;
+  puts: VectorInput[];
+  gone: GoneItem[];
+}
+
+/** `expected`: as in VectorInput. */
+export interface GoneItem {
+  externalId: string;
+  expected: number | undefined;
+}
+
 /**
  * Items that were encoded as they came (vectors/encoded-upserts.ts): each has an id, a vector, perhaps metadata, and
  * nothing else.
@@ -432,6 +447,12 @@ export interface VectorsService {
     expected?: ReadonlyMap<string, number>,
     once?: Once,
   ): Promise<{ deleted: string[]; notFound: string[] }>;
+  /**
+   * Puts items and deletes others in one write of each shard, which is done only if all of its items are as expected.
+   * Items whose ids say that they are chunks of one document are in one shard (documentChunkId), and every read sees
+   * all of the write or nothing. Errors: not_found, also for another collection of that name; conflict; limit_exceeded.
+   */
+  exchange(collection: string, change: ItemExchange, writer?: KeyWriter): Promise<void>;
   /**
    * Deletes every vector whose metadata match. A vector that is written meanwhile may be deleted or not; every deleted
    * one matched at that moment. If a shard fails half-way (commit_unknown), calling again deletes the rest.
@@ -783,6 +804,76 @@ export interface DocumentsService {
    * one that was complete before is read, compared and not stored again. Errors then also: key_reused.
    */
   upload(collection: string, file: UploadedFile, dedup?: StoreDedup, writer?: KeyWriter): Promise<UploadResult>;
+  /**
+   * Takes a file that waits for its job from then on, on stable storage. One that no job is begun for is removed after
+   * some time. Errors: limit_exceeded (MAX_UPLOAD_BYTES); invalid_parameter for a type that is not supported, and an
+   * empty file; those of `content`.
+   */
+  receive(file: Pick<UploadedFile, 'name' | 'content'>): Promise<ReceivedFile>;
+  /** Removes what no job is to be begun for. */
+  discard(file: ReceivedFile): Promise<void>;
+  /**
+   * Begins the job that stores a document. With `waitMs`, answers it as it is then, at the latest. Errors: not_found;
+   * already_exists for a document that is there and may not be replaced; overloaded while too many wait; unavailable.
+   */
+  add(collection: string, document: NewDocument, waitMs: number, writer?: KeyWriter): Promise<AddedDocument>;
+  /** In the order of their first upload. Errors: not_found; invalid_parameter for a cursor of something else. */
+  list(
+    collection: string,
+    page: { cursor: string | null; limit: number },
+  ): Promise<{ documents: DocumentView[]; nextCursor: string | null }>;
+  /** Errors: not_found. */
+  get(collection: string, documentId: string): Promise<DocumentView>;
+  /** Deletes all of its chunks, at one moment where they are in one shard. Errors: not_found; conflict. */
+  delete(collection: string, documentId: string): Promise<{ deletedChunks: number }>;
+}
+
+/** A file that waits for its job. */
+export interface ReceivedFile {
+  /** That of its job. */
+  id: string;
+  /** As the client named it; '' for a text. */
+  name: string;
+  type: DocumentType;
+  bytes: number;
+  sha256: string;
+}
+
+/** What to do with a document that is there. */
+export const ON_EXISTS = ['replace', 'skip', 'error'] as const;
+export type OnExists = (typeof ON_EXISTS)[number];
+
+export interface NewDocument {
+  file: ReceivedFile;
+  /** The caller's own id: what has the same one is the same document. undefined: it is a new one. */
+  key: string | undefined;
+  /** JSON of the metadata that each chunk gets. */
+  metadata: string | undefined;
+  chunking: Partial<Chunking>;
+  onExists: OnExists;
+  /** Milliseconds since the Unix epoch; undefined: it does not. */
+  expiresAt: number | undefined;
+  /** Whether chunks have their text in their metadata, too, as uploads have it. */
+  textInMetadata: boolean;
+}
+
+export interface AddedDocument {
+  documentId: string;
+  job: JobView;
+}
+
+/** What is not known of a document is null: of those that were uploaded whole, and did not become jobs. */
+export interface DocumentView {
+  documentId: string;
+  key: string | null;
+  source: string;
+  type: string | null;
+  title: string | null;
+  pages: number | null;
+  chunks: number | null;
+  bytes: number | null;
+  sha256: string | null;
+  updatedAt: string | null;
 }
 
 export interface BackupsService {

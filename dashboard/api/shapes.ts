@@ -32,6 +32,7 @@ export type Judgements = AnswerOf<'get_collections_name_judgements'>['judgements
 export type QueryHit = NonNullable<AnswerOf<'post_query'>['results']>[number];
 export type Alias = AnswerOf<'get_aliases'>['aliases'][number];
 export type Job = AnswerOf<'get_jobs_id'>;
+export type StoredDocument = AnswerOf<'get_collections_name_documents_document_id'>;
 
 export type Cluster = AnswerOf<'get_cluster'>;
 export type ClusterNode = Cluster['nodes'][number];

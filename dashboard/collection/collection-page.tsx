@@ -61,6 +61,7 @@ export function CollectionPage({ name, tab }: { name: string; tab: string }) {
         {link('browse', 'Browse')}
         {link('map', 'Map')}
         {link('lab', 'Search lab')}
+        {link('documents', 'Documents')}
         {mayWrite() && link('upload', 'Upload')}
         {link('settings', mayWrite() ? 'Settings' : 'About')}
       </nav>
@@ -78,6 +79,13 @@ export function CollectionPage({ name, tab }: { name: string; tab: string }) {
           load={() => import('../lab/lab-page').then(({ LabPage }) => LabPage)}
           collection={found}
           onItem={setShownItem}
+        />
+      )}
+      {tab === 'documents' && (
+        <LazyPage
+          load={() => import('../documents/documents-page').then(({ DocumentsPage }) => DocumentsPage)}
+          collection={found}
+          onStored={collection.refresh}
         />
       )}
       {tab === 'upload' && mayWrite() && <UploadPage collection={found} onStored={collection.refresh} />}

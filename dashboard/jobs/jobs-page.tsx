@@ -17,6 +17,8 @@ const TAGS: Record<Job['state'], string> = {
   failed: 'bad',
   cancelled: '',
 };
+/** Kinds that can rest. */
+const PAUSABLE = ['document', 'verify'];
 const UNDER_WAY: readonly Job['state'][] = ['queued', 'running', 'paused'];
 
 /** Long work of the service: how far it is, and to let it rest or give it up. */
@@ -40,7 +42,7 @@ export function JobsPage() {
     <section class="card" aria-labelledby="jobs-title">
       <div class="card-head">
         <h1 id="jobs-title">Jobs</h1>
-        <span class="quiet small">backups, restores, reshards and other long work, the newest first</span>
+        <span class="quiet small">documents, backups, restores, reshards and other long work, the newest first</span>
       </div>
       <div class="card-body stack">
         <Failure error={page.data === null ? page.error : null} />
@@ -115,7 +117,7 @@ function JobRow({
       {job.error !== null && <p class="notice bad break">{job.error}</p>}
       {isUnderWay && (
         <span class="row">
-          {job.kind === 'verify' && job.state !== 'paused' && (
+          {PAUSABLE.includes(job.kind) && job.state !== 'paused' && (
             <button type="button" class="tight" onClick={() => onChange('pause')} aria-label={`Pause ${job.id}`}>
               Pause
             </button>

@@ -1,7 +1,7 @@
 import { BASE } from '../api/base';
 import { ApiError, UnreachableError } from '../api/client';
 import { credential } from '../api/credential';
-import type { AnswerOf } from '../api/shapes';
+import type { AnswerOf, Operation } from '../api/shapes';
 import { session } from '../state/session';
 
 export type UploadAnswer = AnswerOf<'post_documents_upload'>;
@@ -16,19 +16,30 @@ export function uploadFile(
   stop: AbortSignal,
   onSent: (share: number) => void,
 ): Promise<UploadAnswer> {
+  return sendFile<'post_documents_upload'>('/v1/documents/upload', { collection_name: collection }, file, onSent, stop);
+}
+
+/** Sends a form with a file, as the last of its fields. */
+export function sendFile<Id extends Operation>(
+  path: string,
+  fields: Record<string, string>,
+  file: File,
+  onSent: (share: number) => void,
+  stop?: AbortSignal,
+): Promise<AnswerOf<Id>> {
   const form = new FormData();
-  form.append('collection_name', collection);
+  for (const [name, value] of Object.entries(fields)) form.append(name, value);
   form.append('file', file);
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open('POST', `${BASE}/v1/documents/upload`);
+    request.open('POST', BASE + path);
     request.setRequestHeader(...credential(session.value?.key ?? ''));
     request.responseType = 'json';
     request.upload.addEventListener('progress', ({ loaded, total }) => onSent(total === 0 ? 0 : loaded / total));
     request.addEventListener('load', () => {
       const answer = request.response as {
         status: string;
-        data: UploadAnswer;
+        data: AnswerOf<Id>;
         error: { code: number; message: string } | null;
       } | null;
       if (answer === null) reject(new UnreachableError());
@@ -37,7 +48,7 @@ export function uploadFile(
     });
     request.addEventListener('error', () => reject(new UnreachableError()));
     request.addEventListener('abort', () => reject(new DOMException('stopped', 'AbortError')));
-    stop.addEventListener('abort', () => request.abort());
+    stop?.addEventListener('abort', () => request.abort());
     request.send(form);
   });
 }

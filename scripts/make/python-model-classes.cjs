@@ -154,6 +154,16 @@ const CLASSES = {
     of: 'post_documents_upload',
     doc: 'A document that was stored as chunks, named ``<document_id>-chunk-<n>``.',
   },
+  DocumentAdded: { of: 'post_documents', doc: 'The job of a document, and how far it is.' },
+  StoredDocument: { of: 'Document', doc: 'What is stored of a document.' },
+  DocumentPage: {
+    of: 'get_collections_name_documents',
+    doc: 'Some documents; ``next_cursor`` is None at the end.',
+  },
+  DocumentDeleted: {
+    of: 'delete_collections_name_documents_document_id',
+    doc: 'A document that was deleted, and how many chunks it had.',
+  },
   RecallReport: {
     of: 'RecallReport',
     doc: 'How many of the exact neighbours calibrated searches find, with what it costs.',

@@ -75,6 +75,12 @@ export type AnswerAnswer = AnswerOf<'post_answer'>;
 export type RecallCheckRequest = BodyOf<'post_collections_name_recall_check'>;
 export type SampleRequest = BodyOf<'post_collections_name_sample'>;
 export type UploadAnswer = AnswerOf<'post_documents_upload'>;
+/** A document whose text is in the request. */
+export type DocumentText = BodyOf<'post_documents'>;
+export type DocumentAdded = AnswerOf<'post_documents'>;
+export type DocumentsQuery = QueryOf<'get_collections_name_documents'>;
+export type DocumentsPage = AnswerOf<'get_collections_name_documents'>;
+export type DocumentDeleted = AnswerOf<'delete_collections_name_documents_document_id'>;
 export type NewKey = BodyOf<'post_admin_keys'>;
 export type KeyChange = BodyOf<'patch_admin_keys_id'>;
 export type KeyDeleted = AnswerOf<'delete_admin_keys_id'>;

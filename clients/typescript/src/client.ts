@@ -3,6 +3,7 @@ import type * as api from './api';
 import { BackupsApi } from './backups';
 import { JobsApi } from './jobs';
 import { ClusterApi } from './cluster';
+import { DocumentsApi } from './documents';
 import { fieldsBody } from './bodies';
 import { QuiverCollection } from './collection';
 import { ConflictError, NotFoundError } from './errors';
@@ -41,6 +42,8 @@ export class QuiverClient {
   readonly backups: BackupsApi;
   /** Long work, which goes on by itself. */
   readonly jobs: JobsApi;
+  /** Documents of collections, as jobs store them. */
+  readonly documents: DocumentsApi;
   /** Nodes and shards (admin). */
   readonly cluster: ClusterApi;
   private readonly transport: Transport;
@@ -51,6 +54,7 @@ export class QuiverClient {
     this.keys = new KeysApi(this.transport);
     this.backups = new BackupsApi(this.transport);
     this.jobs = new JobsApi(this.transport);
+    this.documents = new DocumentsApi(this.transport);
     this.cluster = new ClusterApi(this.transport);
   }
 

@@ -1,6 +1,7 @@
 export type { AnswerEvent } from './answer-events';
 export type * from './api';
 export type { BackupsApi } from './backups';
+export type { DocumentFile, DocumentOptions, DocumentsApi } from './documents';
 export type { JobsApi } from './jobs';
 export type { BulkOptions, BulkProgress, WrittenBatch } from './bulk-write';
 export { type DocumentUpload, QuiverClient } from './client';

@@ -1,14 +1,29 @@
+import { Readable } from 'node:stream';
+import type { z } from 'zod';
 import { writerOf } from '../../service/keys/caller';
-import type { DocumentsService } from '../../service/service';
+import type { AddedDocument, DocumentsService, DocumentView, NewDocument, ReceivedFile } from '../../service/service';
 import { timingMember } from '../answers/answer-json';
-import { defineEndpoint } from './define-endpoint';
-import type { Endpoint } from './endpoint';
-import type { HttpLimits } from '../requests/http-limits';
+import { dataAnswer, defineEndpoint } from './define-endpoint';
+import type { Answer, Endpoint } from './endpoint';
+import { type HttpLimits, REQUEST_BOUNDS } from '../requests/http-limits';
 import * as schemas from '../schema/document-schemas';
 import { openUploadForm } from '../requests/upload-form';
 
+const UPLOAD_FORM = { fields: schemas.uploadFields, form: schemas.uploadForm };
+/** Room for metadata. */
+const FIELD_BYTES = 64 * 1024;
+
+type DocumentOptions = Omit<z.output<ReturnType<typeof schemas.documentFields>>, 'collection_name' | 'expires_at'> & {
+  expires_at?: number | null | undefined;
+};
+
 export function documentEndpoints(parts: { documents: DocumentsService; limits: HttpLimits }): Endpoint[] {
   const { documents, limits } = parts;
+  const shape = {
+    fields: schemas.documentFields(limits),
+    form: schemas.documentForm(limits),
+    fieldBytes: FIELD_BYTES,
+  };
   return [
     defineEndpoint({
       method: 'POST',
@@ -25,7 +40,7 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
       errors: [404],
       isOnce: true,
       handle: async ({ request, key, use, streamed, warnings }) => {
-        const form = await openUploadForm(request, limits, warnings);
+        const form = await openUploadForm(request, UPLOAD_FORM, limits, warnings);
         try {
           const collection = await use(form.fields().collection_name);
           const once = streamed(JSON.stringify([form.fields().collection_name, form.file.name]));
@@ -44,5 +59,117 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
         }
       },
     }),
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/documents',
+      access: 'readwrite',
+      collections: { type: 'form' },
+      tag: 'Documents',
+      summary: 'Add a document, or replace it: a job parses, cuts, embeds and stores it',
+      description:
+        'A form with a file, or JSON with a text. The answer comes once the file is on stable storage; ' +
+        'GET /v1/jobs/{id} says how far its job is. Readers see all chunks of the document or none, the old or ' +
+        'the new. Of a document that is sent again, only chunks with other texts are embedded.',
+      body: {
+        type: 'form',
+        schema: shape.form,
+        json: {
+          type: 'json',
+          schema: schemas.documentBody(limits),
+          required: true,
+          bytesMax: limits.bodyBytesMax,
+          example: { collection_name: 'books', text: 'Call me Ishmael.', document_key: 'moby-dick', wait: true },
+        },
+      },
+      answer: { type: 'data', schema: schemas.addedDocument },
+      errors: [404, 409],
+      handle: async ({ request, key, use, warnings, body }) => {
+        const add = async (collection: string, file: ReceivedFile, options: DocumentOptions): Promise<Answer> => {
+          try {
+            const { wait, document_key, metadata, chunking = {}, on_exists = 'replace', expires_at } = options;
+            const document: NewDocument = {
+              file,
+              key: document_key,
+              metadata,
+              chunking,
+              onExists: on_exists,
+              expiresAt: expires_at ?? undefined,
+              textInMetadata: options.text_in_metadata,
+            };
+            const waitMs = wait ? REQUEST_BOUNDS.documentWaitMs : 0;
+            return addedAnswer(await documents.add(collection, document, waitMs, writerOf(key)));
+          } catch (error) {
+            await documents.discard(file);
+            throw error;
+          }
+        };
+        const json = body as z.output<ReturnType<typeof schemas.documentBody>> | undefined;
+        if (json !== undefined) {
+          const collection = await use(json.collection_name);
+          const content = Readable.from([Buffer.from(json.text)]) as AsyncIterable<Buffer>;
+          const type = json.type ?? 'txt';
+          const received = await documents.receive({ name: `text.${type}`, content });
+          return add(collection, { ...received, name: '', type }, json);
+        }
+        const form = await openUploadForm(request, shape, limits, warnings);
+        try {
+          const collection = await use(form.fields().collection_name);
+          const received = await documents.receive(form.file);
+          return await add(collection, received, form.fields());
+        } finally {
+          await form.close();
+        }
+      },
+    }),
+    defineEndpoint({
+      method: 'GET',
+      template: '/v1/collections/{name}/documents',
+      access: 'readonly',
+      tag: 'Documents',
+      summary: 'List the documents of a collection',
+      path: schemas.documentsParameters,
+      query: schemas.documentsQuery,
+      answer: { type: 'data', schema: schemas.documentsAnswer },
+      errors: [404],
+      handle: async ({ path, query }) => {
+        const { cursor = null, limit } = query;
+        const page = await documents.list(path.name, { cursor, limit });
+        return dataAnswer({ documents: page.documents.map(documentData), next_cursor: page.nextCursor });
+      },
+    }),
+    defineEndpoint({
+      method: 'GET',
+      template: '/v1/collections/{name}/documents/{document_id}',
+      access: 'readonly',
+      tag: 'Documents',
+      summary: 'What is stored of a document',
+      description: 'Its chunks are found by the filter `{"document_id": …}`, in the order of `chunk_index`.',
+      path: schemas.documentParameters,
+      answer: { type: 'data', schema: schemas.documentAnswer },
+      errors: [404],
+      handle: async ({ path }) => dataAnswer(documentData(await documents.get(path.name, path.document_id))),
+    }),
+    defineEndpoint({
+      method: 'DELETE',
+      template: '/v1/collections/{name}/documents/{document_id}',
+      access: 'readwrite',
+      tag: 'Documents',
+      summary: 'Delete a document with all of its chunks',
+      path: schemas.documentParameters,
+      answer: { type: 'data', schema: schemas.documentDeleted },
+      errors: [404, 409],
+      handle: async ({ path }) => {
+        const { deletedChunks } = await documents.delete(path.name, path.document_id);
+        return dataAnswer({ document_id: path.document_id, deleted_chunks: deletedChunks });
+      },
+    }),
   ];
+}
+
+function addedAnswer({ documentId, job: { id, state, error, result } }: AddedDocument): Answer {
+  return dataAnswer({ job_id: id, document_id: documentId, state, error, result });
+}
+
+function documentData({ documentId, key, updatedAt, ...document }: DocumentView) {
+  return { document_id: documentId, document_key: key, ...document, updated_at: updatedAt };
 }

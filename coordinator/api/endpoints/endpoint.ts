@@ -75,11 +75,14 @@ export type CollectionSource =
   | { type: 'form' | 'own' | 'service' }
   | { type: 'fixed'; name: string };
 
-export type EndpointBody =
-  | { type: 'none' }
-  | JsonBody
-  /** The handler reads the form while it arrives; `schema` documents it. */
-  | { type: 'form'; schema: z.ZodType };
+export type EndpointBody = { type: 'none' } | JsonBody | FormBody;
+
+/** The handler reads the form while it arrives; `schema` documents it. `json`: what may come in its place. */
+export interface FormBody {
+  type: 'form';
+  schema: z.ZodType;
+  json?: JsonBody;
+}
 
 export interface JsonBody {
   type: 'json';
@@ -263,7 +266,7 @@ export interface EndpointDefinition<P extends z.ZodObject, Q extends z.ZodObject
     > {
   path?: P;
   query?: Q;
-  body?: { type: 'none' } | (JsonBody & { schema: B }) | { type: 'form'; schema: z.ZodType };
+  body?: { type: 'none' } | (JsonBody & { schema: B }) | (FormBody & { json?: JsonBody & { schema: B } });
   handle(
     call: Omit<EndpointCall, 'path' | 'query' | 'body'> & { path: z.output<P>; query: z.output<Q>; body: z.output<B> },
   ): Promise<Answer> | Answer;

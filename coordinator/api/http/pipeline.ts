@@ -30,6 +30,7 @@ import {
   type Answer,
   type BareAnswer,
   type Endpoint,
+  type EndpointBody,
   type EndpointCall,
   type JsonBody,
   NO_PROFILE,
@@ -331,7 +332,8 @@ export class Pipeline {
       const read = this.body(request, endpoint, exchange, admission, once);
       let body = read instanceof Promise ? await read : read;
       // Of a form, all are named once it was read.
-      if (endpoint.body.type !== 'form') warnings.mustBeCertain();
+      const taken = bodyFor(endpoint, request);
+      if (taken.type !== 'form') warnings.mustBeCertain();
       once?.end();
       const asked = once === null ? NOT_ONCE : handlerContext(once);
       if (collections.type === 'body') {
@@ -340,7 +342,7 @@ export class Pipeline {
         body = named(body, collections.field, used instanceof Promise ? await used : used);
       }
       exchange.handedMs = this.parts.clock.monotonicMs();
-      if (exchange.span !== null && endpoint.body.type === 'json')
+      if (exchange.span !== null && taken.type === 'json')
         stepSpan(exchange.span, 'read body', exchange.readFromMs, exchange.handedMs, {
           'http.request.body.size': exchange.bodyBytes,
         });
@@ -492,13 +494,14 @@ export class Pipeline {
 
   /** Bytes to reserve for a body before it is read. Errors: limit_exceeded for a body that is too large. */
   private announcedBytes(request: IncomingMessage, endpoint: Endpoint): number {
-    if (endpoint.body.type === 'none') return 0;
+    const body = bodyFor(endpoint, request);
+    if (body.type === 'none') return 0;
     const announced = announcedLength(request);
     // Forms are not counted as they arrive: whatever their size, they hold no more than this in memory.
-    if (endpoint.body.type === 'form')
+    if (body.type === 'form')
       return announced === 'chunked' ? UPLOAD_HELD_BYTES : Math.min(announced, UPLOAD_HELD_BYTES);
     if (announced === 'chunked') return 0;
-    const bound = this.bodyBound(endpoint.body);
+    const bound = this.bodyBound(body);
     if (announced > bound.bytesMax) throw bodyTooLarge(bound);
     return announced;
   }
@@ -520,11 +523,11 @@ export class Pipeline {
     admission: Admission,
     once: RequestOnce | null,
   ): unknown {
-    if (endpoint.body.type === 'none') return this.needlessBody(request, exchange, admission);
+    const expected = bodyFor(endpoint, request);
+    if (expected.type === 'none') return this.needlessBody(request, exchange, admission);
     exchange.invite();
     if (exchange.span !== null) exchange.readFromMs = this.parts.clock.monotonicMs();
-    if (endpoint.body.type === 'form') return undefined;
-    const { body: expected } = endpoint;
+    if (expected.type === 'form') return undefined;
     const { limits, turns } = this.parts;
     const bytes = readBody(request, {
       bound: this.bodyBound(expected),
@@ -615,6 +618,12 @@ function named(given: unknown, field: string, collection: string): unknown {
   return (given as Record<string, unknown>)[field] === collection
     ? given
     : { ...(given as Record<string, unknown>), [field]: collection };
+}
+
+/** What the request's body is to be: JSON in the place of a form, where it says so. */
+function bodyFor({ body }: Endpoint, { headers }: IncomingMessage): EndpointBody {
+  if (body.type !== 'form' || body.json === undefined) return body;
+  return /^application\/json\b/i.test(headers['content-type'] ?? '') ? body.json : body;
 }
 
 /** Who asks for errors in the place of warnings hears of all doubts, whatever else is wrong. */

@@ -1,4 +1,4 @@
-import type { Endpoint } from '../endpoints/endpoint';
+import type { Endpoint, JsonBody } from '../endpoints/endpoint';
 import type { HttpLimits } from '../requests/http-limits';
 import { IDEMPOTENCY_KEY_LENGTH_MAX } from '../requests/request-once';
 import { STRICT_FIELD } from '../fields/ignored-fields';
@@ -242,22 +242,25 @@ function bodyOf(endpoint: Endpoint, schemas: SchemaCollector): JsonSchema | null
   switch (endpoint.body.type) {
     case 'none':
       return null;
-    case 'form':
+    case 'form': {
+      const { schema, json } = endpoint.body;
       return {
         required: true,
-        content: { 'multipart/form-data': { schema: withStrict(schemas.schemaOf(endpoint.body.schema, 'input')) } },
-      };
-    case 'json': {
-      const schema = schemas.schemaOf(endpoint.body.schema, 'input');
-      const isOpen = requestFieldsOf(endpoint.body.schema) === null;
-      return {
-        required: endpoint.body.required,
         content: {
-          'application/json': { schema: isOpen ? schema : withStrict(schema), example: endpoint.body.example },
+          'multipart/form-data': { schema: withStrict(schemas.schemaOf(schema, 'input')) },
+          ...(json !== undefined && jsonContent(json, schemas)),
         },
       };
     }
+    case 'json':
+      return { required: endpoint.body.required, content: jsonContent(endpoint.body, schemas) };
   }
+}
+
+function jsonContent(body: JsonBody, schemas: SchemaCollector): JsonSchema {
+  const schema = schemas.schemaOf(body.schema, 'input');
+  const isOpen = requestFieldsOf(body.schema) === null;
+  return { 'application/json': { schema: isOpen ? schema : withStrict(schema), example: body.example } };
 }
 
 /** Headers also of what needs no key. */

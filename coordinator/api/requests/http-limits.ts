@@ -19,6 +19,8 @@ export type HttpLimits = Pick<
   | 'bulkQueriesMax'
   | 'searchEffortMax'
   | 'cursorSeconds'
+  | 'chunkSize'
+  | 'chunkOverlap'
   | 'queryLengthMax'
   | 'searchTextLengthMax'
   | 'stallTimeoutMs'
@@ -62,6 +64,11 @@ export const REQUEST_BOUNDS = {
   diversityCandidatesMax: 1000,
   /** Chunks before a hit, and as many after it. */
   neighboursMax: 10,
+  documentKeyCharactersMax: 512,
+  /** Of a document: each chunk has them, and so have jobs that wait. */
+  documentMetadataBytesMax: 16 * 1024,
+  chunkSizeMax: 1_000_000,
+  documentWaitMs: 25_000,
   highlightFieldsMax: 20,
   highlightFragmentsMax: 10,
   highlightUnitsMin: 20,

@@ -7,14 +7,14 @@ import { ClientGone } from '../body/client-gone';
 import { announcedLength, bodyStalled } from '../body/read-body';
 import { isStrict } from './request-query';
 import type { RequestWarnings } from './request-warnings';
-import { uploadFields, uploadForm } from '../schema/document-schemas';
 import { IgnoredFields, STRICT_FIELD } from '../fields/ignored-fields';
 import { flatFields } from '../fields/request-fields';
 import { validate } from '../fields/issue';
 import { SpooledFile } from './spooled-file';
 
-/** A form has three fields. The rest is room for what clients add, and bounds what that may cost. */
-const FORM_BOUNDS = { fields: 32, fieldSize: 4096, fieldNameSize: 256, parts: 40, headerPairs: 32 };
+/** A form has few fields. The rest is room for what clients add, and bounds what that may cost. */
+const FORM_BOUNDS = { fields: 32, fieldNameSize: 256, parts: 40, headerPairs: 32 };
+const FIELD_BYTES = 4096;
 
 /** How much of a form's length may be other than its file: fields, headers and boundaries. */
 const FORM_FRAME_BYTES = 1024 * 1024;
@@ -28,8 +28,16 @@ const ENDED_WITHIN_MS = 5_000;
 /** What an upload may hold in memory while it runs: data that waits, and a batch of chunks with their vectors. */
 export const UPLOAD_HELD_BYTES = 4 * 1024 * 1024;
 
+/** What a form may have: its fields, and with its file for whoever looks for those that are not known. */
+export interface FormShape<Fields extends z.ZodObject> {
+  fields: Fields;
+  form: z.ZodObject;
+  /** Of a field, at most; default: 4 KiB. */
+  fieldBytes?: number;
+}
+
 /** A form whose file may still be arriving. It must be closed in any case. */
-export interface UploadForm {
+export interface UploadForm<Fields extends z.ZodObject> {
   file: {
     /** The last part of the name that the client gave; "" without one. */
     name: string;
@@ -40,7 +48,7 @@ export interface UploadForm {
     content: AsyncIterable<Buffer>;
   };
   /** The fields. Until the content is over: those before the file, including collection_name. */
-  fields(): z.output<typeof uploadFields>;
+  fields(): z.output<Fields>;
   /** Releases the request, whose rest stays unread, and what is held. */
   close(): Promise<void>;
 }
@@ -54,18 +62,19 @@ export interface UploadForm {
  * missing field or another kind of body, and where the request is strict for a field that is not known; limit_exceeded
  * for a larger file; invalid_parameter for a form that stops coming; ClientGone.
  */
-export async function openUploadForm(
+export async function openUploadForm<Fields extends z.ZodObject>(
   request: IncomingMessage,
+  { fields: schema, form: whole, fieldBytes = FIELD_BYTES }: FormShape<Fields>,
   limits: { uploadBytesMax: number; stallTimeoutMs: number },
   warnings: RequestWarnings,
-): Promise<UploadForm> {
+): Promise<UploadForm<Fields>> {
   const { uploadBytesMax, stallTimeoutMs } = limits;
   const announced = announcedLength(request);
   if (announced !== 'chunked' && announced > uploadBytesMax + FORM_FRAME_BYTES) throw fileTooLarge(uploadBytesMax);
-  const parser = openParser(request);
+  const parser = openParser(request, fieldBytes);
   const spool = new SpooledFile();
   const given: Record<string, string> = Object.create(null);
-  let fields: z.output<typeof uploadFields> | null = null;
+  let fields: z.output<Fields> | null = null;
   let fileName: string | null = null;
   let spooled: Promise<void> = Promise.resolve();
   let fail: (error: unknown) => void = () => undefined;
@@ -97,7 +106,7 @@ export async function openUploadForm(
     };
     const check = (next: () => void): void => {
       try {
-        fields = validate(uploadFields, given, 'body');
+        fields = validate(schema, given, 'body');
         next();
       } catch (error) {
         fail(error);
@@ -106,8 +115,10 @@ export async function openUploadForm(
     // Given twice, it is unclear which value the client means, so neither may be ignored silently.
     const refuseTwice = (name: string): void =>
       fail(new QuiverError('schema_violation', `${name} is given twice: send one`));
-    parser.on('field', (name, value) => {
-      if (name in given && name in uploadFields.shape) refuseTwice(name);
+    parser.on('field', (name, value, { valueTruncated }) => {
+      if (valueTruncated && name in schema.shape)
+        fail(new QuiverError('limit_exceeded', `${name} exceeds the maximum of ${fieldBytes} bytes`));
+      if (name in given && name in schema.shape) refuseTwice(name);
       given[name] = value;
     });
     parser.on('file', (name, stream, info) => {
@@ -129,7 +140,7 @@ export async function openUploadForm(
       clearTimeout(ending);
       void spooled.then(() =>
         check(() => {
-          lookAtFields(given, warnings);
+          lookAtFields(given, whole, warnings);
           if (fileName === null)
             throw new QuiverError(
               'schema_violation',
@@ -160,21 +171,19 @@ export async function openUploadForm(
   }
   return {
     file: { name: fileName ?? '', content: spool.content() },
-    fields: () => fields as z.output<typeof uploadFields>,
+    fields: () => fields as z.output<Fields>,
     close,
   };
 }
 
 /** Errors: schema_violation where the request is strict, invalid_parameter. */
-function lookAtFields(given: Record<string, string>, warnings: RequestWarnings): void {
+function lookAtFields(given: Record<string, string>, form: z.ZodObject, warnings: RequestWarnings): void {
   if (STRICT_FIELD in given && isStrict(given[STRICT_FIELD], STRICT_FIELD)) warnings.isStrict = true;
   const ignored = new IgnoredFields();
-  ignored.look(given, FORM_FIELDS);
+  ignored.look(given, flatFields(Object.keys(form.shape)));
   ignored.reportTo(warnings);
   warnings.mustBeCertain();
 }
-
-const FORM_FIELDS = flatFields(Object.keys(uploadForm.shape));
 
 async function spoolFile(
   stream: Readable,
@@ -194,7 +203,7 @@ function fileTooLarge(bytesMax: number): QuiverError {
   return new QuiverError('limit_exceeded', `file exceeds the maximum of ${bytesMax} bytes (MAX_UPLOAD_BYTES)`);
 }
 
-function openParser(request: IncomingMessage): busboy.Busboy & Writable {
+function openParser(request: IncomingMessage, fieldSize: number): busboy.Busboy & Writable {
   if (request.destroyed) throw new ClientGone();
   if (request.headers['content-encoding'] !== undefined && request.headers['content-encoding'] !== 'identity') {
     throw new QuiverError('invalid_parameter', 'content-encoding is not supported for forms');
@@ -203,7 +212,7 @@ function openParser(request: IncomingMessage): busboy.Busboy & Writable {
     throw new QuiverError('schema_violation', 'body must be a form of the type multipart/form-data');
   }
   try {
-    return busboy({ headers: request.headers, limits: FORM_BOUNDS, defParamCharset: 'utf8' });
+    return busboy({ headers: request.headers, limits: { ...FORM_BOUNDS, fieldSize }, defParamCharset: 'utf8' });
   } catch (error) {
     throw invalidForm(error);
   }

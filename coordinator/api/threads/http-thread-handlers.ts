@@ -155,6 +155,9 @@ export function httpThreadHandlers(main: MainServices, threads: HttpThreads, pee
         dedup,
         writer,
       ),
+    'documents.receive': ({ name, stream }: { name: string; stream: number }) =>
+      service.documents.receive({ name, content: arriving(peer().drawn<FilePiece>(stream)).content }),
+    ...handlersOf('documents', service.documents, ['discard', 'add', 'list', 'get', 'delete']),
     ...handlersOf('quotas', main.quotas, ['reserve', 'settle', 'noteRefusal']),
     ...handlersOf('keyQuotas', service.keyQuotas, ['take', 'settle', 'giveBack', 'noteRefusal']),
     ...handlersOf('catalog', catalog, ['find', 'read', 'uidOf']),

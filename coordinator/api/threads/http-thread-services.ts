@@ -129,7 +129,24 @@ function httpThreadKeyQuotas(main: ThreadPeer): KeyQuotasService {
 }
 
 function httpThreadDocuments(main: ThreadPeer): DocumentsService {
+  const { discard, add, list, get, delete: remove } = remote<DocumentsService>(main, 'documents');
   return {
+    discard,
+    add,
+    list,
+    get,
+    delete: remove,
+    async receive({ name, content }) {
+      const file = new SentFile(content);
+      const stream = main.offer(file);
+      try {
+        return await main.ask('documents.receive', { name, stream });
+      } catch (error) {
+        throw file.error ?? error;
+      } finally {
+        main.withdraw(stream);
+      }
+    },
     async upload(collection, { name, content, expiresAt }, dedup, writer) {
       const file = new SentFile(content, expiresAt);
       const stream = main.offer(file);

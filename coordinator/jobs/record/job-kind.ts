@@ -26,6 +26,8 @@ export interface JobKind {
   /** Why a job of this kind can't rest, or be given up, for people; absent: it can. */
   readonly unpausable?: string;
   readonly uncancellable?: string;
+  /** The same of one job, as it is stored; null: it can be given up. Asked in the transaction that gives it up. */
+  uncancellableAt?(record: JobRecord): string | null;
   /**
    * Does the work, or goes on with it from `record.notes`, and answers what comes of it. Once `stop` is aborted, it
    * ends soon, in any way. An error that may pass is tried again, after a while; each other one fails the job.
@@ -33,4 +35,9 @@ export interface JobKind {
   run(job: RunningJob, stop: AbortSignal): Promise<object | null>;
   /** Takes back what a job made that was given up, or failed. After an error it is called again. */
   undo?(job: RunningJob): Promise<void>;
+  /**
+   * Frees what only the job needed, once its end is stored. It is not called where the process dies in between. Errors
+   * of it change nothing.
+   */
+  ended?(record: JobRecord): Promise<void>;
 }

@@ -22,7 +22,7 @@ import {
 } from './job-record';
 import type { JobSource } from './job-source';
 
-/** What is over is kept for so long, and at most so many: the oldest are forgotten first. */
+/** What is over is kept for so long, and at most so many of each kind: the oldest are forgotten first. */
 const ENDED_KEPT_MS = 7 * 24 * 3_600_000;
 const ENDED_KEPT_MAX = 1_000;
 /** How often that is looked at, and how many are removed in one transaction; etcd accepts 128 changes. */
@@ -95,6 +95,14 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
     });
   }
 
+  /** The same as far as this process knows: that costs no call. Errors: unavailable. */
+  async underWayKnown(kind: string): Promise<JobRecord[]> {
+    await this.entries.follow();
+    const known: JobRecord[] = [];
+    for (const { value } of this.entries.all()) if (value.kind === kind && !isEnded(value)) known.push(value);
+    return known;
+  }
+
   /** The last one of a kind that `is` says; null: none that is known here. */
   async latest(kind: string, is: (record: JobRecord) => boolean): Promise<JobRecord | null> {
     // While the store is away: as far as this process knows.
@@ -123,16 +131,19 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
     return entry === null ? null : this.view(jobFromEntry(entry));
   }
 
-  cancel(id: string): Promise<JobView | null> {
-    return this.change(id, (record, kind) => {
+  async cancel(id: string): Promise<JobView | null> {
+    const job = await this.change(id, (record, kind) => {
       if (record.isGivenUp === true) return record;
-      if (kind.uncancellable !== undefined)
-        throw new QuiverError('conflict', `job ${id} can’t be cancelled: ${kind.uncancellable}`);
+      const reason = kind.uncancellable ?? kind.uncancellableAt?.(record) ?? null;
+      if (reason !== null) throw new QuiverError('conflict', `job ${id} can’t be cancelled: ${reason}`);
       // One that rests is driven again, to take back what it made.
       if (kind.undo !== undefined)
         return { ...record, isGivenUp: true, state: record.state === 'paused' ? 'queued' : record.state };
       return { ...record, state: 'cancelled', since: null, waitsFor: null, endedAt: this.now() };
     });
+    const record = this.entries.get(jobPath(id))?.value;
+    if (job?.state === 'cancelled' && record !== undefined) this.free(record);
+    return job;
   }
 
   pause(id: string): Promise<JobView | null> {
@@ -223,6 +234,7 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
       await job.settled();
       if (stop.aborted) return;
       await job.change({ state: 'done', step: null, since: null, waitsFor: null, result, endedAt: this.now() });
+      this.free(job.record);
     } catch (error) {
       if (stop.aborted || error instanceof Superseded) throw error;
       const isLasting = isQuiverError(error) ? !error.retryable : failures.unexpected >= UNEXPECTED_MAX;
@@ -246,6 +258,14 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
     await kind.undo?.(job);
     await job.settled();
     await job.change({ ...outcome, step: null, since: null, waitsFor: null, endedAt: this.now() });
+    this.free(job.record);
+  }
+
+  private free(record: JobRecord): void {
+    const freed = this.byKind.get(record.kind)?.ended?.(record);
+    freed?.catch((error: unknown) =>
+      this.parts.log.warn({ error, job: record.id }, 'what an ended job had is not removed yet'),
+    );
   }
 
   private async noteObstacle(key: string, waitsFor: string): Promise<void> {
@@ -289,7 +309,12 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
     const ended = known.filter(({ value }) => isEnded(value));
     ended.sort((a, b) => ((a.value.endedAt ?? '') < (b.value.endedAt ?? '') ? 1 : -1));
     const since = new Date(clock.wallMs() - ENDED_KEPT_MS).toISOString();
-    const old = ended.filter(({ value }, i) => i >= keptMax || (value.endedAt ?? '') < since);
+    const counts = new Map<string, number>();
+    const old = ended.filter(({ value: { kind, endedAt } }) => {
+      const later = counts.get(kind) ?? 0;
+      counts.set(kind, later + 1);
+      return later >= keptMax || (endedAt ?? '') < since;
+    });
     const { guard } = this.parts.leadership();
     if (guard === null) return;
     for (let at = 0; at < old.length; at += FORGOTTEN_AT_ONCE) {

@@ -66,7 +66,7 @@ const NO_OTHERS: OtherUploaders = { isAlive: () => false, writesMs: 0 };
  * journal entry in the cluster store represents the upload while it runs. If its process dies, or taking back fails,
  * {@link recoverUploads} finishes it.
  */
-export class DocumentService implements DocumentsService {
+export class DocumentService implements Pick<DocumentsService, 'upload'> {
   private readonly journal: UploadJournal;
   private readonly recovery: UploadRecovery;
 

@@ -3,6 +3,7 @@ import type { CallOptions, ShardClient, ShardId } from '../../../shared/contract
 import type { ScanRequest, StoredItem } from '../../../shared/contract/shard/shard-read';
 import type { CollectionRecord } from '../collections/collection-record';
 import { type AnswerHold, countedElsewhere } from '../answer-hold';
+import { CHUNK_INDEX, DOCUMENT_ID } from '../documents/chunk-paths';
 import { chunkId } from '../documents/document-chunks';
 import { type DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
 import type { ScatterGather } from '../routing/scatter-gather';
@@ -11,13 +12,11 @@ import type { HitContext } from '../service';
 import { isLastPage } from '../vectors/insertion-order-reader';
 import type { OrderedItems } from '../vectors/ordered-items';
 import {
-  CHUNK_INDEX,
   chunkPlaceOf,
   type ChunkText,
   type ChunkWindow,
   CONTEXT_CHARACTERS_MAX,
   contextOf,
-  DOCUMENT_ID,
   indexesOf,
   ownerKey,
   WINDOW_CHUNKS_MAX,

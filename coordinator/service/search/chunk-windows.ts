@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../shared/contract/filter/filter';
 import { chosenMetadata } from '../../../shared/contract/filter/chosen-metadata';
 import { isBlankUnit } from '../documents/blank';
+import { CHUNK_INDEX, DOCUMENT_ID } from '../documents/chunk-paths';
 import { chunkId } from '../documents/document-chunks';
 import type { Expansion } from '../search-request';
 import type { HitContext } from '../service';
@@ -18,10 +19,6 @@ const SHARED_MIN = 16;
 
 /** Longer than an id of an item, and sent to the shards. */
 export const DOCUMENT_ID_CHARACTERS_MAX = 512;
-
-/** Paths of metadata that say which chunk an item is. */
-export const DOCUMENT_ID = 'document_id';
-export const CHUNK_INDEX = 'chunk_index';
 
 /** Whose chunk an item is. */
 export interface ChunkOwner {

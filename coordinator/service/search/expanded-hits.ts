@@ -3,13 +3,12 @@ import { inSlices } from '../../../shared/base/time/work-slices';
 import { LEFT_OUT } from '../../../shared/contract/shard/shard-read';
 import type { Expansion } from '../search-request';
 import type { FoundHits, LaterContents, ScoredHit } from '../service';
+import { CHUNK_INDEX, DOCUMENT_ID } from '../documents/chunk-paths';
 import { type ChunkReader, firstOf, type ReadContexts } from './chunk-reader';
 import {
-  CHUNK_INDEX,
   chunkPlaceOf,
   type ChunkPlace,
   type ChunkWindow,
-  DOCUMENT_ID,
   DOCUMENT_ID_CHARACTERS_MAX,
   windowsOf,
 } from './chunk-windows';

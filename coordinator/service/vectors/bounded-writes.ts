@@ -1,6 +1,7 @@
 import { isQuiverError } from '../../../shared/base/errors/quiver-error';
 import type {
   CallOptions,
+  ItemOperation,
   PatchOperation,
   ShardClient,
   UpsertOperation,
@@ -67,19 +68,16 @@ export class BoundedWrites {
    * Makes a write within the quotas, where there are some. One that was begun before was within them then, and is
    * completed or answered again however full the collection is by now. Errors: limit_exceeded; those of the write.
    */
-  async write<Operation extends UpsertOperation | PatchOperation>(
+  async write(
     collection: CollectionRecord,
-    operations: Operation[],
+    operations: ItemOperation[],
     call: CallOptions,
     { once, writer, settle }: BoundedWriteOptions,
   ): Promise<ItemResult[]> {
     const { writes } = this.parts;
     if (!BoundedWrites.areBounded(collection, writer)) return writes.write(collection, operations, call, once, settle);
     const ids = operations.flatMap(({ type, externalId }) => (type === 'upsert' ? [externalId] : []));
-    const whole: Written = {
-      items: operations.length,
-      bytes: operations.reduce((sum, operation) => sum + storedBytesOf(operation, collection.dim), 0),
-    };
+    const whole = writtenBy(operations, collection.dim);
     const intended: Intended = { ids: [...new Set(ids)], written: whole, once: once && `${once.token} ${once.digest}` };
     const admission = await this.admit(
       collection,
@@ -220,15 +218,25 @@ export class BoundedWrites {
 
 /** What was stored of all that was sent. */
 function storedOf(
-  operations: readonly (UpsertOperation | PatchOperation)[],
+  operations: readonly ItemOperation[],
   results: readonly ItemResult[],
   whole: Written,
   dim: number,
 ): Written {
   const isStored = ({ outcome }: ItemResult): boolean => outcome === 'inserted' || outcome === 'updated';
   if (results.every(isStored)) return whole;
-  const stored = operations.filter((_, i) => isStored(results[i]));
-  return { items: stored.length, bytes: stored.reduce((sum, operation) => sum + storedBytesOf(operation, dim), 0) };
+  return writtenBy(
+    operations.filter((_, i) => isStored(results[i])),
+    dim,
+  );
+}
+
+/** What operations store; those that delete store nothing. */
+function writtenBy(operations: readonly ItemOperation[], dim: number): Written {
+  const storing = operations.filter(
+    (operation): operation is UpsertOperation | PatchOperation => operation.type !== 'delete',
+  );
+  return { items: storing.length, bytes: storing.reduce((sum, operation) => sum + storedBytesOf(operation, dim), 0) };
 }
 
 /** Whether an error says so. */

@@ -5,6 +5,7 @@ import { type Expiring, expiryTime } from '../../../shared/contract/writes/expir
 import type {
   CallOptions,
   DeleteOperation,
+  ItemOperation,
   PatchOperation,
   ShardClient,
   UpsertOperation,
@@ -22,6 +23,7 @@ import { type AnswerHold, NO_HOLD } from '../answer-hold';
 import { allTakenFrom } from '../pages';
 import { type DeepReads, HITS_PER_ITEM, hitsOfLength } from '../routing/deep-reads';
 import { ReadLengths } from '../routing/read-lengths';
+import { collectionNotFound } from '../routing/collection-not-found';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { ShardSets } from '../routing/shard-sets';
 import type { StampClock } from '../routing/stamp-clock';
@@ -31,6 +33,7 @@ import type {
   CollectionsService,
   CollectionView,
   EncodedItems,
+  ItemExchange,
   PatchResult,
   UpsertOptions,
   UpsertResult,
@@ -245,6 +248,15 @@ export class ShardedVectorsService implements VectorsService {
       deleted: distinct.filter((_, i) => results[i].outcome === 'deleted'),
       notFound: distinct.filter((_, i) => results[i].outcome !== 'deleted'),
     };
+  }
+
+  async exchange(name: string, { identity, puts, gone }: ItemExchange, writer?: KeyWriter): Promise<void> {
+    const call = this.scatter.begin();
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    if (collection.identity !== identity) throw collectionNotFound(name);
+    const operations: ItemOperation[] = puts.length === 0 ? [] : this.upsertsOf(collection, puts, [], false);
+    for (const { externalId, expected } of gone) operations.push({ type: 'delete', externalId, expected });
+    await this.bounded.write(collection, operations, call, { writer });
   }
 
   async deleteByFilter(name: string, given: Filter, once?: Once): Promise<{ deletedCount: number }> {

@@ -7,7 +7,13 @@ import {
   type WriteOperation,
   type WriteResult,
 } from '../../../shared/contract/shard/shard-client';
-import type { AnswerOf, ReadKind, RequestOf, ShardStatus } from '../../../shared/contract/shard/shard-read';
+import {
+  type AnswerOf,
+  type ReadKind,
+  type RequestOf,
+  SHARED_READS,
+  type ShardStatus,
+} from '../../../shared/contract/shard/shard-read';
 import type { KeyValueChange, KeyValueStore } from '../kv/key-value-store';
 import { LaterKeyValueStore } from '../kv/later-key-value-store';
 import { analyserFor } from '../../../shared/base/text/analyser-for';
@@ -45,6 +51,7 @@ import type { ShardPublisher } from './shard-publisher';
 import type { ShardObservation } from './shard-observation';
 import type { ShardOptions } from './shard-options';
 import { ShardSearch } from './reading/shard-search';
+import { WholeWrites } from './reading/whole-writes';
 import { type ShardStageState, ShardWriter } from './writing/shard-writer';
 import { makeStableFolder } from '../../../shared/base/files/stable-folder';
 import { WritePace } from './writing/write-pace';
@@ -111,6 +118,7 @@ export class Shard {
   private readonly fields: FieldBudget;
   private readonly expiry: ShardExpiry;
   private readonly removal: ExpiryRemoval;
+  private readonly whole = new WholeWrites();
   /** Decoded writes on their way through the log, by their payload. */
   private readonly admitted = new WeakMap<Buffer, ShardOperation[]>();
   /** Whether it was closed with a checkpoint of everything: then all of its changes are on stable storage. */
@@ -207,6 +215,7 @@ export class Shard {
       counters,
       stageState,
       expiry: this.expiry,
+      whole: this.whole,
       specWith: (has) => specTextWith(spec, has),
       onChanges: (count) => this.checkpointer.noteChanges(count),
       onDiverged: (error) => this.diverge(error),
@@ -535,10 +544,17 @@ export class Shard {
     return this.whileOpen(() => {
       mustAnswer(this.reader.stageState.now, kind);
       const settling = this.expiry.settle();
-      return settling === null
-        ? answerRead(this.reader, kind, request)
-        : settling.then(() => answerRead(this.reader, kind, request));
+      return settling === null ? this.answer(kind, request) : settling.then(() => this.answer(kind, request));
     });
+  }
+
+  private answer<Kind extends ReadKind>(
+    kind: Kind,
+    request: RequestOf<Kind>,
+  ): AnswerOf<Kind> | Promise<AnswerOf<Kind>> {
+    // Others do more than read, or say nothing of items.
+    if (!SHARED_READS.has(kind) && kind !== 'count') return answerRead(this.reader, kind, request);
+    return this.whole.read(() => answerRead(this.reader, kind, request));
   }
 
   /**

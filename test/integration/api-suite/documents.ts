@@ -1,4 +1,5 @@
 import { dataOf, errorOf } from '../../support/targets/api-client';
+import { eventually } from '../../support/eventually';
 import type { SuiteContext } from '../api-suite';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -208,6 +209,123 @@ export function documentsSuite(context: SuiteContext): void {
       expect(dataOf(await context.api.post('/v1/query', { query: 'anything', collection_name: name })).results).toEqual(
         [{ text: '', score: expect.any(Number), metadata: {}, external_id: 'a' }],
       );
+    });
+
+    describe('as jobs', () => {
+      const options = { metadata: { team: 'law' }, chunking: { size: 64, overlap: 16 } };
+      const over = async (id: string): Promise<any> => {
+        let job: any;
+        await eventually(`job ${id} is over`, async () => {
+          job = dataOf(await context.api.get(`/v1/jobs/${id}`));
+          return ['done', 'failed', 'cancelled'].includes(job.state);
+        });
+        return job;
+      };
+      const added = async (body: object) => dataOf(await context.api.post('/v1/documents', { wait: true, ...body }));
+
+      test('a text is stored, found, listed, replaced and deleted', async () => {
+        const { api } = context;
+        const name = await context.collection({ dim: 384, shards: 2 });
+        const text = `${TEXT} `.repeat(4).trim();
+        const first = await added({ collection_name: name, document_key: 'river', text, ...options });
+        expect(first).toEqual({
+          job_id: expect.stringMatching(/^document-/),
+          document_id: expect.stringMatching(UUID),
+          state: 'done',
+          error: null,
+          result: {
+            outcome: 'inserted',
+            document_id: first.document_id,
+            chunks: expect.any(Number),
+            pages: null,
+            embedded: expect.any(Number),
+          },
+        });
+        const { documents, next_cursor: next } = dataOf(await api.get(`/v1/collections/${name}/documents`));
+        expect(next).toBeNull();
+        expect(documents).toEqual([
+          {
+            document_id: first.document_id,
+            document_key: 'river',
+            source: '',
+            type: 'txt',
+            title: null,
+            pages: null,
+            chunks: first.result.chunks,
+            bytes: Buffer.byteLength(text),
+            sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+            updated_at: expect.any(String),
+          },
+        ]);
+        const [hit] = dataOf(
+          await api.post('/v1/query', { query: 'farmers wait for the water', collection_name: name, top_k: 1 }),
+        ).results;
+        expect(hit.metadata).toMatchObject({ team: 'law', document_id: first.document_id, document_key: 'river' });
+        expect(hit.metadata.text).toBeUndefined();
+        expect(text.slice(hit.metadata.start, hit.metadata.end)).toBe(hit.text);
+
+        const again = await added({ collection_name: name, document_key: 'river', text, ...options });
+        expect(again).toMatchObject({ document_id: first.document_id, result: { outcome: 'replaced', embedded: 0 } });
+        const shorter = await added({ collection_name: name, document_key: 'river', text: TEXT, ...options });
+        expect(shorter.result).toMatchObject({ chunks: 2 });
+        expect(dataOf(await api.get(`/v1/collections/${name}`)).vector_count).toBe(2);
+        const path = `/v1/collections/${name}/documents/${first.document_id}`;
+        expect(dataOf(await api.get(path))).toMatchObject({ chunks: 2 });
+        expect(dataOf(await api.delete(path))).toEqual({ document_id: first.document_id, deleted_chunks: 2 });
+        errorOf(await api.get(path), 404);
+        errorOf(await api.delete(path), 404);
+      });
+
+      test('a file goes as a form, with its fields before or after it', async () => {
+        const name = await context.collection({ dim: 384 });
+        const data = dataOf(
+          await context.api.upload(
+            [
+              into(name),
+              { name: 'file', fileName: 'guide.md', content: '# Pumps\n\nThey leak.\n\n## Seals\n\nReplace them.' },
+              { name: 'metadata', value: '{"team":"law"}' },
+              { name: 'chunking', value: '{"strategy":"headings","size":40}' },
+              { name: 'wait', value: 'true' },
+            ],
+            { path: '/v1/documents' },
+          ),
+        );
+        expect(data).toMatchObject({ state: 'done', result: { outcome: 'inserted' } });
+        const { vectors } = dataOf(await context.api.post(`/v1/collections/${name}/scroll`, {}));
+        expect(vectors.at(-1).metadata).toMatchObject({
+          source: 'guide.md',
+          headings: ['Pumps', 'Seals'],
+          team: 'law',
+        });
+      });
+
+      test('what can’t be taken is refused, and says why', async () => {
+        const name = await context.collection({ dim: 384 });
+        const refused = async (body: object, code: number) =>
+          errorOf(await context.api.post('/v1/documents', body), code);
+        const body = { collection_name: name, text: TEXT };
+        expect(await refused({ ...body, collection_name: 'nothing-here' }, 404)).toContain('nothing-here');
+        expect(await refused({ ...body, metadata: { chunk_index: 3 } }, 400)).toContain('chunk_index');
+        expect(await refused({ ...body, chunking: { strategy: 'lines' } }, 422)).toContain('chunking.strategy');
+        const form = await context.api.upload([into(name), file('x', 'a.exe')], { path: '/v1/documents' });
+        expect(errorOf(form, 400)).toContain('pdf');
+        await added({ ...body, document_key: 'k' });
+        expect(await refused({ ...body, document_key: 'k', on_exists: 'error' }, 409)).toContain('"k"');
+        const skipped = await added({ ...body, document_key: 'k', on_exists: 'skip' });
+        expect(skipped).toMatchObject({ state: 'done', result: { outcome: 'skipped' } });
+      });
+
+      test('a job that can’t be done says why, and leaves nothing', async () => {
+        const name = await context.collection({ dim: 384 });
+        const data = dataOf(
+          await context.api.upload([into(name), file('{"a": 1}\n{"b": no}\n', 'broken.jsonl')], {
+            path: '/v1/documents',
+          }),
+        );
+        expect(await over(data.job_id)).toMatchObject({ kind: 'document', state: 'failed', error: expect.any(String) });
+        expect(dataOf(await context.api.get(`/v1/collections/${name}`)).vector_count).toBe(0);
+        errorOf(await context.api.post(`/v1/jobs/${data.job_id}/pause`), 409);
+      });
     });
   });
 }

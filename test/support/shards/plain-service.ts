@@ -18,7 +18,10 @@ import type { StopWords } from '../../../coordinator/service/synonyms/own-stop-w
 import type { SynonymRule } from '../../../coordinator/service/synonyms/synonym-rules';
 import type { CollectionQuota } from '../../../coordinator/service/collections/collection-quota';
 import { variantSearch } from '../../../coordinator/api/schema/judgement-schemas';
+import { StoreFiles } from '../../../coordinator/jobs/documents/store-files';
 import { createService, type RunningService } from '../../../coordinator/service-factory';
+import type { DocumentParser } from '../../../coordinator/service/documents/formats/document-parser';
+import { readDocument } from '../../../coordinator/service/documents/formats/read-document';
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { KeyValueClusterStore } from '../../../embedded/cluster-store/key-value-cluster-store';
 import type { OpenTarget } from '../../../shared/backup-store/backup-target';
@@ -139,6 +142,8 @@ export async function plainService(
     quota?: CollectionQuota;
     log?: Logger;
     openTarget?: OpenTarget | undefined;
+    /** Default: one that reads in this thread. */
+    parser?: Pick<DocumentParser, 'parse'>;
     collectionObstacle?: CollectionObstacle;
     aliasTenure?: AliasTenure;
     aliasAudience?: AliasAudience;
@@ -168,6 +173,8 @@ export async function plainService(
     collectionObstacle: options.collectionObstacle,
     aliasTenure: options.aliasTenure,
     aliasAudience: options.aliasAudience,
+    documentFiles: new StoreFiles(store),
+    parser: options.parser ?? PLAIN_PARSER,
     openTarget: options.openTarget ?? targetOpener(readConfig(options.environment ?? {}, 1), TEST_SEALS),
     projectionWorker: join(__dirname, '../threads/projection-worker.js'),
   });
@@ -195,6 +202,13 @@ function providersOf(setting: string, store: ClusterStore): RemoteProviders {
     observer: { call: () => undefined, cached: () => undefined, failure: () => undefined },
   });
 }
+
+const PLAIN_PARSER: Pick<DocumentParser, 'parse'> = {
+  parse: async ({ content, type }) => {
+    if (!('bytes' in content)) throw new Error('a plain service keeps files in its store');
+    return readDocument(Buffer.from(content.bytes), type ?? 'txt', { charactersMax: 10_000_000 });
+  },
+};
 
 /** The rerank models of a configuration, one thread for each, from folders. */
 export function rerankersOf(environment: Record<string, string> = {}): Rerankers {

@@ -86,7 +86,7 @@ export class ApiClient {
     );
     return this.call({
       method: 'POST',
-      path: '/v1/documents/upload',
+      path: more.path ?? '/v1/documents/upload',
       body,
       ...more,
       headers: { 'content-type': `multipart/form-data; boundary=${boundary}`, ...more.headers },

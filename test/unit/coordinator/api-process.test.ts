@@ -1,3 +1,4 @@
+import { StoreFiles } from '../../../coordinator/jobs/documents/store-files';
 import { MemoryTarget } from '../../support/targets/memory-target';
 import { ApiProcess } from '../../../coordinator/api-process';
 import { ONLY_DRIVER } from '../../../coordinator/jobs/driving/owned-entry';
@@ -111,6 +112,7 @@ async function start(outage: BriefOutage, given: Partial<Interruption> = {}): Pr
     quota: UNBOUNDED,
     connections: { connectionsMax: 10, isShort: () => false },
     openTarget: () => new MemoryTarget(),
+    documentFiles: new StoreFiles(outage.store),
     httpThreads: { entry: '', follow: () => () => undefined },
     operations: (service, embedding) =>
       new EmbeddedOperations({

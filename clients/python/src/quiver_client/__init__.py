@@ -62,6 +62,7 @@ from .models import (
     KeywordField,
     Metadata,
     StorageQuota,
+    StoredDocument,
     StoredVector,
 )
 from .notices import WarningMode
@@ -122,6 +123,7 @@ __all__ = [
     "Rows",
     "ServerError",
     "StorageQuota",
+    "StoredDocument",
     "StoredVector",
     "UnauthorizedError",
     "UploadProgress",

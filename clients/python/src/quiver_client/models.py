@@ -52,6 +52,9 @@ __all__ = [
     "Deleted",
     "Demo",
     "DistanceMetric",
+    "DocumentAdded",
+    "DocumentDeleted",
+    "DocumentPage",
     "DocumentUploaded",
     "EmbeddingState",
     "Endpoint",
@@ -135,6 +138,7 @@ __all__ = [
     "Statistics",
     "StopWords",
     "StorageQuota",
+    "StoredDocument",
     "StoredVector",
     "TextAnalysis",
     "UnavailableShard",
@@ -966,6 +970,57 @@ class DocumentUploaded:
     document_id: str
     chunks_created: int
     timing_ms: WriteTiming | None = None
+
+
+@dataclass(frozen=True)
+class DocumentAdded:
+    """The job of a document, and how far it is."""
+
+    job_id: str
+    """GET /v1/jobs/{id} says how far it is."""
+    document_id: str
+    state: JobState
+    error: str | None
+    """Why the job failed; None: it has not."""
+    result: dict[str, Any] | None
+    """Once the job is done: ``outcome``, ``chunks``, and how many texts were ``embedded``."""
+
+
+@dataclass(frozen=True)
+class StoredDocument:
+    """What is stored of a document."""
+
+    document_id: str
+    document_key: str | None
+    source: str
+    """The name of its file."""
+    type: str | None
+    title: str | None
+    pages: int | None
+    """None for formats without pages."""
+    chunks: int | None
+    """None for documents of /v1/documents/upload."""
+    bytes: int | None
+    """Of the file; None for documents of /v1/documents/upload."""
+    sha256: str | None
+    """Of the file; None for documents of /v1/documents/upload."""
+    updated_at: datetime | None
+
+
+@dataclass(frozen=True)
+class DocumentPage:
+    """Some documents; ``next_cursor`` is None at the end."""
+
+    documents: list[StoredDocument]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True)
+class DocumentDeleted:
+    """A document that was deleted, and how many chunks it had."""
+
+    document_id: str
+    deleted_chunks: int
 
 
 @dataclass(frozen=True)

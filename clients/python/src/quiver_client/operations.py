@@ -117,6 +117,11 @@ ANSWER = _post("/v1/answer", is_safe=False)
 RERANK_TEXTS = _post("/v1/rerank")
 # Each upload is a document of its own.
 UPLOAD = _post("/v1/documents/upload", is_safe=False)
+# Without a key of its own, each is a document of its own.
+ADD_DOCUMENT = _post("/v1/documents", is_safe=False)
+LIST_DOCUMENTS = _get("/v1/collections/{name}/documents")
+GET_DOCUMENT = _get("/v1/collections/{name}/documents/{document_id}")
+DELETE_DOCUMENT = Operation("DELETE", "/v1/collections/{name}/documents/{document_id}", is_safe=False)
 
 CREATE_KEY = _post("/v1/admin/keys", is_safe=False)
 LIST_KEYS = _get("/v1/admin/keys")

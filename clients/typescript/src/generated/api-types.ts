@@ -505,6 +505,35 @@ export interface Sample {
   };
 }
 
+export interface Chunking {
+  /** sentences (default): chunks end at a paragraph, else a sentence, a line, a word; headings: the same within each section; fixed: wherever a chunk is full. */
+  strategy?: 'sentences' | 'headings' | 'fixed';
+  /** Longest; default: CHUNK_SIZE (500). None is longer than the model reads. */
+  size?: number;
+  /** About how much of its end a chunk shares with the next; more than half of `size` counts as half. */
+  overlap?: number;
+  /** Of size and overlap; tokens of the collection’s model. */
+  unit?: 'characters' | 'tokens';
+}
+
+export interface Document {
+  document_id: string;
+  document_key: string | null;
+  /** The name of its file. */
+  source: string;
+  type: string | null;
+  title: string | null;
+  /** null for formats without pages. */
+  pages: number | null;
+  /** null for documents of /v1/documents/upload. */
+  chunks: number | null;
+  /** Of the file; null for documents of /v1/documents/upload. */
+  bytes: number | null;
+  /** Of the file; null for documents of /v1/documents/upload. */
+  sha256: string | null;
+  updated_at: string | null;
+}
+
 export interface Backup {
   id: string;
   target: string;
@@ -3265,6 +3294,90 @@ export interface Operations {
       document_id: string;
       chunks_created: number;
       timing_ms?: WriteTiming;
+    };
+  };
+  /**
+   * Add a document, or replace it: a job parses, cuts, embeds and stores it: POST /v1/documents
+   *
+   * A form with a file, or JSON with a text. The answer comes once the file is on stable storage; GET /v1/jobs/{id} says how far its job is. Readers see all chunks of the document or none, the old or the new. Of a document that is sent again, only chunks with other texts are embedded.
+   *
+   * Role: readwrite or admin.
+   *
+   * Error codes: 400, 401, 403, 404, 409, 422, 429, 500.
+   */
+  post_documents: {
+    body: {
+      collection_name: string;
+      /** The document; the type of it is `txt` unless `type` says another. */
+      text: string;
+      type?: 'txt' | 'md' | 'html' | 'csv' | 'jsonl';
+      /** Your own id of the document, as a path or an address: what has the same one is the same document. */
+      document_key?: string;
+      /** At most 16384 bytes as JSON, 4096 keys and array elements, and 32 levels deep. */
+      metadata?: Metadata;
+      chunking?: Chunking;
+      /** What to do with a document of that key that is there: `replace` it, `skip` this one, or answer an `error` (409). */
+      on_exists?: 'replace' | 'skip' | 'error';
+      /** When the item expires, ISO 8601 with a zone: from then on it is gone for every read. A time that is over is allowed. null: at no time of its own, so that ttl_seconds of the collection counts, if it has that. Left out: at the time of its own that it has. */
+      expires_at?: string | null;
+      /** Have each chunk’s text in its metadata, too, under `text`, as uploads have it. Default: false. */
+      text_in_metadata?: boolean;
+      /** Answer once the job is over, or after 25 s as it is then. Default: false. */
+      wait?: boolean;
+    };
+    answer: {
+      /** GET /v1/jobs/{id} says how far it is. */
+      job_id: string;
+      document_id: string;
+      state: 'queued' | 'running' | 'paused' | 'done' | 'failed' | 'cancelled';
+      /** Why the job failed; null: it has not. */
+      error: string | null;
+      /** Once the job is done: `outcome`, `chunks`, and how many texts were `embedded`. */
+      result: Record<string, unknown> | null;
+    };
+  };
+  /**
+   * List the documents of a collection: GET /v1/collections/{name}/documents
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 403, 404, 429, 500.
+   */
+  get_collections_name_documents: {
+    query: {
+      /** Default: 100. */
+      limit?: number;
+      /** `next_cursor` of the page before; left out for the first page. */
+      cursor?: string;
+    };
+    answer: {
+      documents: Document[];
+      next_cursor: string | null;
+    };
+  };
+  /**
+   * What is stored of a document: GET /v1/collections/{name}/documents/{document_id}
+   *
+   * Its chunks are found by the filter `{"document_id": …}`, in the order of `chunk_index`.
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 403, 404, 429, 500.
+   */
+  get_collections_name_documents_document_id: {
+    answer: Document;
+  };
+  /**
+   * Delete a document with all of its chunks: DELETE /v1/collections/{name}/documents/{document_id}
+   *
+   * Role: readwrite or admin.
+   *
+   * Error codes: 400, 401, 403, 404, 409, 429, 500.
+   */
+  delete_collections_name_documents_document_id: {
+    answer: {
+      document_id: string;
+      deleted_chunks: number;
     };
   };
   /**

@@ -23,7 +23,7 @@ const PRIOR_WEIGHT = 1024;
 /**
  * Brings the indexes of a shard up to date with a durable write, in slices. Each item changes in one step, so that a
  * reader sees either its old or its new state, with vector, metadata and keywords of one version. Readers may see
- * different items of one write change one after the other. One write at a time.
+ * different items of one write change one after the other, unless they are held off (WholeWrites). One write at a time.
  */
 export class IndexApplication {
   constructor(
@@ -36,6 +36,14 @@ export class IndexApplication {
     // Nearly every write: no reader comes in between.
     if (groups.length === 1) return this.apply(groups[0]);
     await inSlices(this.steps(groups));
+  }
+
+  /** The same for a write that readers see whole: other threads answer nothing meanwhile. */
+  async runWhole(changes: IndexChange[]): Promise<void> {
+    const counter = this.parts.indexes.directory.changes;
+    counter.begin();
+    await this.run(changes);
+    counter.end();
   }
 
   private *steps(groups: IndexChange[][]): Generator<undefined, void> {

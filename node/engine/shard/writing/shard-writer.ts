@@ -7,6 +7,7 @@ import {
 import { isDamage, QuiverError } from '../../../../shared/base/errors/quiver-error';
 import type { KeyValueChange } from '../../kv/key-value-store';
 import { inSlices } from '../../../../shared/base/time/work-slices';
+import { isChunkId } from '../../../../shared/contract/shard/chunk-id';
 import { asksWords } from '../../filter/filter-needs';
 import { itemHasWords } from '../../keyword/word-conditions';
 import { recordRoom } from '../../records/record-codec';
@@ -23,6 +24,7 @@ import type { ShardOperation } from './checked-write';
 import { type IndexChange, IndexApplication } from './index-application';
 import { type IndexedItem, type PreparedContent, type ShardIndexes, prepareItems } from '../shard-indexes';
 import { DedupTable } from './dedup-table';
+import type { WholeWrites } from '../reading/whole-writes';
 import type { ShardExpiry } from '../removal/shard-expiry';
 import { type PlannedItem, type PriorItem, planWrites, type WritePlan } from './write-plan';
 
@@ -91,6 +93,7 @@ export class ShardWriter {
       /** The specification of the shard with what it has. */
       specWith: (has: ShardFacts) => string;
       expiry: ShardExpiry;
+      whole: WholeWrites;
       /** Called after each batch with the number of items put or deleted. */
       onChanges: (count: number) => void;
       /** The indexes no longer show what is durable: nothing may be read until the shard is opened again. */
@@ -169,9 +172,14 @@ export class ShardWriter {
         { cause: error },
       );
     }
+    const isWhole = isOfDocument(plan);
     try {
-      await this.application.run(changesOf(plan, items));
+      const held = isWhole ? this.parts.whole.begin() : undefined;
+      if (held !== undefined) await held;
+      const changes = changesOf(plan, items);
+      await (isWhole ? this.application.runWhole(changes) : this.application.run(changes));
     } catch (error) {
+      if (isWhole) this.parts.whole.end();
       this.broken = new QuiverError(
         'storage_failed',
         'the shard stored a write that its indexes could not follow; it is being opened anew',
@@ -183,6 +191,7 @@ export class ShardWriter {
       });
     }
     records.forgetShown();
+    if (isWhole) this.parts.whole.end();
     // Not earlier: a checkpoint that begins meanwhile must not count this operation among those in its files.
     counters.lastOperation = operation;
     counters.lastRecno += items.length;
@@ -333,6 +342,14 @@ function stageChanges(
     { type: 'put', key: SPEC_KEY, value: Buffer.from(spec) },
     { type: 'put', key: STAGE_KEY, value: stageToBytes(stageState) },
   ];
+}
+
+/** Whether a batch changes several chunks of a document. */
+function isOfDocument({ puts, deletes }: WritePlan): boolean {
+  if (puts.length + deletes.length < 2) return false;
+  for (const { item } of puts) if (isChunkId(item.externalId)) return true;
+  for (const { externalId } of deletes) if (isChunkId(externalId)) return true;
+  return false;
 }
 
 function expires({ puts }: WritePlan): boolean {

@@ -36,6 +36,9 @@ from ..models import (
     CollectionInfo,
     CollectionStats,
     Counted,
+    DocumentAdded,
+    DocumentDeleted,
+    DocumentPage,
     DocumentUploaded,
     Filters,
     Hit,
@@ -51,6 +54,7 @@ from ..models import (
     Sample,
     ScrollPage,
     Similarity,
+    StoredDocument,
     StoredVector,
     TextAnalysis,
     Upserted,
@@ -415,6 +419,77 @@ class AsyncCollection(AsyncSearches):
         fields |= {name: value for name, value in expiry_body(expires_at=expires_at).items() if value is not None}
         form = UploadForm(file, filename=filename, fields=fields)
         return await self._transport.upload(operations.UPLOAD, DocumentUploaded, form, on_progress)
+
+    # Documents
+
+    async def add_document(
+        self,
+        file: UploadSource | None = None,
+        *,
+        text: str | None = None,
+        type: str | None = None,
+        filename: str | None = None,
+        document_key: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        chunking: Mapping[str, Any] | None = None,
+        on_exists: Literal["replace", "skip", "error"] | None = None,
+        expires_at: datetime | str | None = KEPT,
+        text_in_metadata: bool = False,
+        wait: bool = False,
+        on_progress: Callable[[UploadProgress], None] | None = None,
+    ) -> DocumentAdded:
+        """Adds a document, or replaces the one with its ``document_key``: a job parses, cuts, embeds and stores it.
+
+        ``file`` is a path, bytes, or an open binary file of a type that ``filename`` tells by its ending: txt, md, html, pdf,
+        docx, csv or jsonl; or ``text`` is the document, of a ``type``. The answer comes once the service has it on stable
+        storage; ``jobs.wait(answer.job_id)`` waits until it can be found, ``wait=True`` for some seconds of that.
+        ``chunking`` is as ``{"strategy": "headings", "size": 800}``; each chunk gets ``metadata``.
+        """
+        if (file is None) == (text is None):
+            raise InvalidValueError("is to be given, or text, and not both", field="file")
+        told = {
+            "collection_name": self.name,
+            **given(document_key=document_key, on_exists=on_exists),
+            **{name: value for name, value in expiry_body(expires_at=expires_at).items() if value is not None},
+        }
+        if file is None:
+            body = {
+                **told,
+                **given(text=text, type=type, metadata=metadata and dict(metadata), chunking=chunking and dict(chunking)),
+                "text_in_metadata": text_in_metadata,
+                "wait": wait,
+            }
+            return await self._transport.call(operations.ADD_DOCUMENT, DocumentAdded, body=body)
+        told |= {name: json.dumps(value) for name, value in (("metadata", metadata), ("chunking", chunking)) if value}
+        told |= {name: "true" for name, value in (("text_in_metadata", text_in_metadata), ("wait", wait)) if value}
+        form = UploadForm(file, filename=filename, fields=told)
+        return await self._transport.upload(operations.ADD_DOCUMENT, DocumentAdded, form, on_progress)
+
+    async def document_page(self, *, limit: int | None = None, cursor: str | None = None) -> DocumentPage:
+        """A page of documents, in the order of their first upload; ``cursor`` of the next is ``next_cursor``."""
+        query = {"limit": limit, "cursor": cursor}
+        return await self._transport.call(operations.LIST_DOCUMENTS, DocumentPage, path=self._path, query=query)
+
+    async def documents(self) -> AsyncIterator[StoredDocument]:
+        """All documents, a page at a time."""
+        cursor: str | None = None
+        while True:
+            page = await self.document_page(cursor=cursor)
+            for document in page.documents:
+                yield document
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    async def get_document(self, document_id: str) -> StoredDocument:
+        """What is stored of a document; ``NotFoundError`` where there is none."""
+        path = {**self._path, "document_id": document_id}
+        return await self._transport.call(operations.GET_DOCUMENT, StoredDocument, path=path)
+
+    async def delete_document(self, document_id: str) -> DocumentDeleted:
+        """Deletes a document with all of its chunks; ``NotFoundError`` where there is none."""
+        path = {**self._path, "document_id": document_id}
+        return await self._transport.call(operations.DELETE_DOCUMENT, DocumentDeleted, path=path)
 
     # Reading
 

@@ -48,14 +48,20 @@ test('the client has a method for each operation, and asks for none besides', as
           restorable: [],
           restores: [],
           jobs: [],
+          documents: [],
+          ...(url.pathname.endsWith('/documents') && { next_cursor: null }),
           state: 'done',
         }),
   );
   const client = new QuiverClient({ url: 'http://service', apiKey: 'key', fetch });
   const collection = client.collection('a/b');
-  const { keys, cluster, backups, jobs } = client;
+  const { keys, cluster, backups, jobs, documents } = client;
   await client.serviceInfo();
   await client.metrics();
+  await documents.add('a', { text: 'b', document_key: 'c' });
+  for await (const document of documents.list('a')) expect(document).toBeUndefined();
+  await documents.get('a', 'b');
+  await documents.delete('a', 'b');
   await client.openApi();
   await client.createCollection({ name: 'a', dim: 2, metadata: 'disk' });
   await client.listCollections();

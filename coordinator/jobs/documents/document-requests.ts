@@ -1,0 +1,214 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../../../shared/base/config/config';
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import type { Logger } from '../../../shared/base/logs/logger';
+import type { Clock } from '../../../shared/base/time/clock';
+import type { CollectionCatalog } from '../../service/collections/collection-catalog';
+import { documentTypeOf } from '../../service/documents/formats/document-type';
+import type { Chunking } from '../../service/documents/formats/parsed-document';
+import type { StoredDocuments } from '../../service/documents/stored-documents';
+import { storedFileName } from '../../service/documents/text-file';
+import { isEnded, type JobView } from '../../service/jobs-service';
+import type { KeyWriter } from '../../service/keys/quota/key-quota';
+import type { StampClock } from '../../service/routing/stamp-clock';
+import type { AddedDocument, DocumentsService, NewDocument, ReceivedFile, UploadedFile } from '../../service/service';
+import type { StoredJobs } from '../record/stored-jobs';
+import { DOCUMENT, documentExists, type DocumentInput } from './document-kind';
+import type { WaitingFiles } from './waiting-files';
+
+/** Bytes of a file by which its type is told. */
+const HEAD_BYTES = 4096;
+/** Jobs that are not over. */
+const WAITING_MAX = 20_000;
+/** A file without a job is removed after this: its request may be under way before. */
+const ORPHANED_MS = 3_600_000;
+const SWEEP_EVERY_MS = 600_000;
+/** How often a job is looked at that somebody waits for. */
+const LOOK_MS = { first: 20, longest: 500 };
+
+/** Documents as a whole, and the jobs that store them. */
+export class DocumentRequests implements DocumentsService {
+  private sweeping: NodeJS.Timeout | null = null;
+
+  constructor(
+    private readonly parts: {
+      uploads: Pick<DocumentsService, 'upload'>;
+      stored: StoredDocuments;
+      files: WaitingFiles;
+      jobs: Pick<StoredJobs, 'begin' | 'newId' | 'get' | 'underWayKnown'>;
+      catalog: Pick<CollectionCatalog, 'known' | 'find'>;
+      stamps: Pick<StampClock, 'reserve'>;
+      config: Pick<Config, 'chunkSize' | 'chunkOverlap' | 'uploadBytesMax'>;
+      clock: Clock;
+      log: Pick<Logger, 'warn'>;
+    },
+  ) {}
+
+  upload: DocumentsService['upload'] = (...args) => this.parts.uploads.upload(...args);
+  list: DocumentsService['list'] = (collection, page) => this.parts.stored.list(collection, page);
+  get: DocumentsService['get'] = (collection, id) => this.parts.stored.get(collection, id);
+  delete: DocumentsService['delete'] = (collection, id) => this.parts.stored.delete(collection, id);
+
+  async receive({ name: given, content }: Pick<UploadedFile, 'name' | 'content'>): Promise<ReceivedFile> {
+    const { files, jobs, config } = this.parts;
+    await this.mustHaveRoom(0);
+    const id = jobs.newId(DOCUMENT);
+    const seen = new SeenFile(content, config.uploadBytesMax);
+    const name = storedFileName(given);
+    await files.put(id, seen.content());
+    const received = { id, name, bytes: seen.bytes, sha256: seen.sha256 };
+    try {
+      if (seen.bytes === 0) throw new QuiverError('invalid_parameter', 'The file is empty');
+      return { ...received, type: documentTypeOf(name, seen.head) };
+    } catch (error) {
+      await this.discard(received);
+      throw error;
+    }
+  }
+
+  async discard({ id }: Pick<ReceivedFile, 'id'>): Promise<void> {
+    const { files, log } = this.parts;
+    await files
+      .delete(id)
+      .catch((error: unknown) => log.warn({ error, id }, 'a file that no job needs could not be removed yet'));
+  }
+
+  async add(collection: string, document: NewDocument, waitMs: number, writer?: KeyWriter): Promise<AddedDocument> {
+    const { catalog, jobs, stamps, config, stored } = this.parts;
+    const { file, key = null, metadata = '{}', chunking, onExists, expiresAt = null, textInMetadata } = document;
+    const { identity } = catalog.known(collection) ?? (await catalog.find(collection));
+    await this.mustHaveRoom(file.bytes);
+    const documentId = key === null ? randomUUID() : documentIdOf(key);
+    if (key !== null && onExists === 'error') {
+      const isAwaited = (await jobs.underWayKnown(DOCUMENT)).some(
+        ({ input }) => (input as DocumentInput).documentId === documentId,
+      );
+      if (isAwaited || (await stored.first(collection, documentId)) !== null) throw documentExists(key);
+    }
+    const input: DocumentInput = {
+      identity,
+      documentId,
+      key,
+      file,
+      metadata,
+      chunking: completed(chunking, config),
+      onExists,
+      expiresAt,
+      textInMetadata,
+      generation: stamps.reserve(1),
+      ...(writer !== undefined && { writer: { identity: writer.identity, quota: writer.quota } }),
+    };
+    const subject = key ?? (file.name === '' ? documentId : file.name);
+    const job = await jobs.begin({ id: file.id, kind: DOCUMENT, collection, subject, input, unit: 'chunks' });
+    return { documentId, job: waitMs > 0 ? await this.ended(job, waitMs) : job };
+  }
+
+  /** Removes files that no job needs, now and then, while this process is to do it. */
+  sweepWhile(isToSweep: () => boolean): void {
+    const sweep = (): void => {
+      if (!isToSweep()) return;
+      this.sweep().catch((error: unknown) =>
+        this.parts.log.warn({ error }, 'files that no job needs could not be removed yet'),
+      );
+    };
+    this.sweeping ??= setInterval(sweep, SWEEP_EVERY_MS).unref();
+    sweep();
+  }
+
+  close(): void {
+    if (this.sweeping !== null) clearInterval(this.sweeping);
+  }
+
+  private async sweep(): Promise<void> {
+    const { files, jobs, clock } = this.parts;
+    const found = await files.list();
+    if (found.length === 0) return;
+    const needed = new Set((await jobs.underWayKnown(DOCUMENT)).map(({ id }) => id));
+    for (const id of found) if (!needed.has(id) && clock.wallMs() - msOf(id) > ORPHANED_MS) await files.delete(id);
+  }
+
+  /** Errors: overloaded. */
+  private async mustHaveRoom(bytes: number): Promise<void> {
+    const { jobs, files } = this.parts;
+    const waiting = await jobs.underWayKnown(DOCUMENT);
+    const taken = waiting.reduce((sum, { input }) => sum + (input as DocumentInput).file.bytes, 0);
+    if (waiting.length < WAITING_MAX && (taken === 0 || taken + bytes <= files.bytesMax)) return;
+    throw new QuiverError(
+      'overloaded',
+      `server busy: ${waiting.length} documents of ${taken} bytes wait to be stored; add more when some are`,
+    );
+  }
+
+  private async ended(begun: JobView, waitMs: number): Promise<JobView> {
+    const { clock, jobs } = this.parts;
+    const untilMs = clock.monotonicMs() + waitMs;
+    let job = begun;
+    for (let pauseMs = LOOK_MS.first; !isEnded(job); pauseMs = Math.min(2 * pauseMs, LOOK_MS.longest)) {
+      const leftMs = untilMs - clock.monotonicMs();
+      if (leftMs <= 0) break;
+      await sleep(Math.min(pauseMs, leftMs));
+      job = (await jobs.get(begun.id)) ?? job;
+    }
+    return job;
+  }
+}
+
+/** A file on its way: how it begins, how long it is, and its checksum. */
+class SeenFile {
+  bytes = 0;
+  private readonly hash = createHash('sha256');
+  private begin: Buffer[] = [];
+
+  constructor(
+    private readonly given: AsyncIterable<Buffer>,
+    private readonly bytesMax: number,
+  ) {}
+
+  get head(): Buffer {
+    return Buffer.concat(this.begin).subarray(0, HEAD_BYTES);
+  }
+
+  get sha256(): string {
+    return this.hash.copy().digest('hex');
+  }
+
+  async *content(): AsyncGenerator<Buffer> {
+    for await (const piece of this.given) {
+      if (this.bytes < HEAD_BYTES) this.begin.push(Buffer.from(piece.subarray(0, HEAD_BYTES)));
+      this.bytes += piece.length;
+      if (this.bytes > this.bytesMax)
+        throw new QuiverError(
+          'limit_exceeded',
+          `file exceeds the maximum of ${this.bytesMax} bytes (MAX_UPLOAD_BYTES)`,
+        );
+      this.hash.update(piece);
+      yield piece;
+    }
+  }
+}
+
+/** The same key has the same id, in a collection that was restored, too: two uploads of it are one document. */
+export function documentIdOf(key: string): string {
+  const hash = createHash('sha256').update(`document ${key}`).digest();
+  // An UUID of version 8: made by a way of one's own (RFC 9562).
+  hash[6] = (hash[6] & 0x0f) | 0x80;
+  hash[8] = (hash[8] & 0x3f) | 0x80;
+  return hash.toString('hex', 0, 16).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}
+
+function completed(given: Partial<Chunking>, config: Pick<Config, 'chunkSize' | 'chunkOverlap'>): Chunking {
+  const { strategy = 'sentences', unit = 'characters' } = given;
+  const size = given.size ?? config.chunkSize;
+  // What is not given goes with what is.
+  const overlap = given.overlap ?? Math.floor((size * config.chunkOverlap) / config.chunkSize);
+  return { strategy, size, overlap, unit };
+}
+
+/** When a file came, by the id of its job. */
+function msOf(id: string): number {
+  const at = /^[a-z]+-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z/.exec(id);
+  if (at === null) return 0;
+  const [year, month, day, hour, minute, second] = at.slice(1).map(Number);
+  return Date.UTC(year, month - 1, day, hour, minute, second);
+}

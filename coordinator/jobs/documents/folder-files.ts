@@ -1,0 +1,83 @@
+import { open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import { makeStableFolder, syncFolder } from '../../../shared/base/files/stable-folder';
+import type { DocumentSource } from '../../service/documents/formats/parsed-document';
+import type { WaitingFiles } from './waiting-files';
+
+/** Of a file that is still written. */
+const UNFINISHED = '.part';
+
+/** Files in a folder of the only process that there is: the embedded form. */
+export class FolderFiles implements WaitingFiles {
+  readonly bytesMax = 16 * 1024 ** 3;
+
+  constructor(private readonly folder: string) {}
+
+  async put(id: string, content: AsyncIterable<Buffer>): Promise<void> {
+    const path = this.pathOf(id);
+    const unfinished = path + UNFINISHED;
+    let isWritten = false;
+    try {
+      await stored(async () => makeStableFolder(this.folder, 0o700));
+      const file = await stored(() => open(unfinished, 'wx', 0o600));
+      try {
+        for await (const piece of content) await stored(() => file.appendFile(piece));
+        await stored(() => file.sync());
+      } finally {
+        await file.close();
+      }
+      await stored(async () => {
+        await rename(unfinished, path);
+        await syncFolder(this.folder);
+      });
+      isWritten = true;
+    } finally {
+      if (!isWritten) await rm(unfinished, { force: true }).catch(() => undefined);
+    }
+  }
+
+  async find(id: string): Promise<DocumentSource['content'] | null> {
+    const path = this.pathOf(id);
+    try {
+      await stat(path);
+      return { path };
+    } catch (error) {
+      if (isMissing(error)) return null;
+      throw failed(error);
+    }
+  }
+
+  async delete(id: string): Promise<void> {
+    await stored(() => rm(this.pathOf(id), { force: true }));
+  }
+
+  async list(): Promise<string[]> {
+    try {
+      return (await readdir(this.folder)).map((name) => name.replace(/\.part$/, ''));
+    } catch (error) {
+      if (isMissing(error)) return [];
+      throw failed(error);
+    }
+  }
+
+  private pathOf(id: string): string {
+    return join(this.folder, id);
+  }
+}
+
+async function stored<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (cause) {
+    throw failed(cause);
+  }
+}
+
+function failed(cause: unknown): QuiverError {
+  return new QuiverError('storage_failed', 'the disk could not hold the document until its turn', { cause });
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT';
+}

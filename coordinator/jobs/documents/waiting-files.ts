@@ -1,0 +1,18 @@
+import type { DocumentSource } from '../../service/documents/formats/parsed-document';
+
+/** Files that wait for the job that stores them, each under the job's id. */
+export interface WaitingFiles {
+  /** Bytes that may wait at once. */
+  readonly bytesMax: number;
+  /**
+   * Stores a file; it is on stable storage, and whoever drives jobs can read it, when this resolves. Errors:
+   * storage_failed; unavailable; those of `content`, and nothing is kept then.
+   */
+  put(id: string, content: AsyncIterable<Buffer>): Promise<void>;
+  /** Where its bytes are; null: it is not there. Errors: unavailable; storage_failed. */
+  find(id: string): Promise<DocumentSource['content'] | null>;
+  /** Does nothing for one that is not there. Errors: unavailable; storage_failed. */
+  delete(id: string): Promise<void>;
+  /** Ids of all. Errors: unavailable; storage_failed. */
+  list(): Promise<string[]>;
+}

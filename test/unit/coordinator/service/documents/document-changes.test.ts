@@ -1,0 +1,61 @@
+import {
+  documentChanges,
+  textsToEmbed,
+  vectorsByText,
+} from '../../../../../coordinator/service/documents/document-changes';
+import type { WantedChunk } from '../../../../../coordinator/service/documents/document-facts';
+import type { VectorView } from '../../../../../coordinator/service/service';
+import { NO_VERSION } from '../../../../../shared/contract/shard/shard-client';
+
+/** What changes when a document is stored again. */
+
+const wanted = (...texts: string[]): WantedChunk[] =>
+  texts.map((text, i) => ({ externalId: `c${i}`, text, metadata: `{"chunk_index":${i}}` }));
+const vectorOf = (text: string): Float32Array => Float32Array.of(text.length, text.charCodeAt(0));
+const stored = (...texts: string[]): VectorView[] =>
+  wanted(...texts).map((chunk, i) => ({ ...chunk, vector: vectorOf(chunk.text), version: 10 + i }));
+
+test('the same document again changes nothing and embeds nothing', () => {
+  const known = stored('a', 'b');
+  const vectors = vectorsByText(known);
+  expect(textsToEmbed(wanted('a', 'b'), vectors)).toEqual([]);
+  expect(documentChanges(wanted('a', 'b'), known, { vectors, expiresAt: undefined })).toEqual({ puts: [], gone: [] });
+});
+
+test('a text that has moved keeps its vector; a new one is embedded once', () => {
+  const known = stored('a', 'b');
+  const vectors = vectorsByText(known);
+  expect(textsToEmbed(wanted('new', 'a', 'new', 'b'), vectors)).toEqual(['new']);
+  vectors.set('new', vectorOf('new'));
+  const { puts, gone } = documentChanges(wanted('new', 'a', 'new', 'b'), known, { vectors, expiresAt: undefined });
+  expect(puts.map(({ externalId, expected, text }) => [externalId, expected, text])).toEqual([
+    ['c0', 10, 'new'],
+    ['c1', 11, 'a'],
+    ['c2', NO_VERSION, 'new'],
+    ['c3', NO_VERSION, 'b'],
+  ]);
+  expect(puts.map(({ source }) => source.vector)).toEqual(['new', 'a', 'new', 'b'].map(vectorOf));
+  expect(gone).toEqual([]);
+});
+
+test('chunks that the document has no more go, as they were read', () => {
+  const known = stored('a', 'b', 'c');
+  const change = documentChanges(wanted('a'), known, { vectors: vectorsByText(known), expiresAt: undefined });
+  expect(change).toEqual({
+    puts: [],
+    gone: [
+      { externalId: 'c1', expected: 11 },
+      { externalId: 'c2', expected: 12 },
+    ],
+  });
+});
+
+test('a time at which it expires is set, and taken away', () => {
+  const known = stored('a').map((chunk) => ({ ...chunk, expiresAt: 5 }));
+  const vectors = vectorsByText(known);
+  const expiry = (expiresAt: number | undefined): unknown[] =>
+    documentChanges(wanted('a'), known, { vectors, expiresAt }).puts.map((put) => put.expiresAt);
+  expect(expiry(5)).toEqual([]);
+  expect(expiry(9)).toEqual([9]);
+  expect(expiry(undefined)).toEqual([null]);
+});
