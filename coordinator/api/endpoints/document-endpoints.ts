@@ -33,8 +33,10 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
       tag: 'Documents',
       summary: 'Upload a .txt file: it is split, embedded and stored',
       description:
-        'The file is cut, embedded and stored as it arrives (most quickly with collection_name before it), all or nothing: what was stored of an upload that fails, ' +
-        'or whose client goes away, is deleted again. Chunks are stored as <document_id>-chunk-<n>, counted from 0, with document_id, chunk_index, source and text as metadata.',
+        'The file is cut, embedded and stored as it arrives (most quickly with collection_name before it), ' +
+        'all or nothing: what was stored of an upload that fails, or whose client goes away, is deleted again. ' +
+        'Chunks are stored as <document_id>-chunk-<n>, counted from 0, with document_id, chunk_index, source and ' +
+        'text as metadata.',
       body: { type: 'form', schema: schemas.uploadForm },
       answer: { type: 'data', schema: schemas.uploadAnswer },
       errors: [404],
