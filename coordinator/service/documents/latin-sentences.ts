@@ -1,6 +1,6 @@
 /**
  * Where sentences begin in texts of Latin letters, by the rules of Unicode Standard Annex 29, as `Intl.Segmenter` has
- * them: a tenth of its time. Ends of lines count as spaces.
+ * them: a fifth of its time. Ends of lines count as spaces.
  */
 
 /** The classes of the standard (Sentence_Break) that occur. */
