@@ -399,6 +399,26 @@ describe('upload', () => {
     }));
 });
 
+describe('documents', () => {
+  test('are added, read in their chunks, replaced and deleted', () =>
+    onPage('#/collections/notes/documents', async (page) => {
+      const file = (text: string) => ({ name: 'pumps.md', mimeType: 'text/markdown', buffer: Buffer.from(text) });
+      await page
+        .getByLabel('Choose documents: files')
+        .setInputFiles([file(`# Pumps\n\n${'They leak at the seal. '.repeat(60)}\n\n## Seals\n\nReplace them.`)]);
+      const row = page.getByRole('row', { name: /pumps\.md/ });
+      await row.waitFor();
+      await row.getByRole('button', { name: 'pumps.md', exact: true }).click();
+      await page.getByRole('dialog').getByText('Replace them.').waitFor();
+      await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
+      await page.getByLabel('Replace pumps.md: files').setInputFiles([file('# Pumps\n\nNew ones never leak.')]);
+      await row.getByRole('cell', { name: '1', exact: true }).waitFor();
+      await row.getByRole('button', { name: 'Delete pumps.md' }).click();
+      await page.getByRole('button', { name: 'Delete the document' }).click();
+      await row.waitFor({ state: 'detached' });
+    }));
+});
+
 describe('the console', () => {
   test('completes paths and keys from the document, sends, remembers, and copies as a command', () =>
     onPage('#/console', async (page) => {

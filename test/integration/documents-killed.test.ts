@@ -1,3 +1,4 @@
+import { ClusterProcesses } from '../support/processes/cluster-processes';
 import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
 import { runSeed, seededRandom } from '../support/values/random';
@@ -17,17 +18,20 @@ function textOf(version: number): string {
   return Array.from({ length: WORDS / 10 }, (_, i) => sentence(i)).join(' ');
 }
 
+/** A call whose errors are thrown. */
+type Data = (method: string, path: string, body?: unknown) => Promise<any>;
+
 interface Chunk {
   external_id: string;
   text: string;
   metadata: { document_id: string; chunk_index: number; start: number; end: number };
 }
 
-async function chunksOf(server: EmbeddedProcess, collection: string): Promise<Chunk[]> {
+async function chunksOf(data: Data, collection: string): Promise<Chunk[]> {
   const chunks: Chunk[] = [];
   let cursor: string | null = null;
   do {
-    const page: any = await server.data('POST', `/v1/collections/${collection}/scroll`, { limit: 1_000, cursor });
+    const page: any = await data('POST', `/v1/collections/${collection}/scroll`, { limit: 1_000, cursor });
     chunks.push(...page.vectors);
     cursor = page.next_cursor;
   } while (cursor !== null);
@@ -59,7 +63,8 @@ const POINTS: [string, (job: any) => boolean][] = [
 ];
 
 test.each([1, 2])('a process that is killed at any point ends what it began, over %d shards', async (shards) => {
-  const server = new EmbeddedProcess();
+  const server = new EmbeddedProcess({ environment: { HTTP_THREADS: String(shards) } });
+  const data: Data = (method, path, body) => server.data(method, path, body);
   try {
     await server.start();
     await server.data('POST', '/v1/collections', { name: 'c', dim: 32, shards });
@@ -74,7 +79,7 @@ test.each([1, 2])('a process that is killed at any point ends what it began, ove
       if (random() < 0.5) await new Promise((next) => setImmediate(next));
       await server.kill();
       await server.start();
-      const seen = await chunksOf(server, 'c');
+      const seen = await chunksOf(data, 'c');
       const isNew = seen.some(({ text: part, metadata }) => part !== before.slice(metadata.start, metadata.end));
       if (seen.length > 0) mustBeWhole(seen, isNew ? text : before, documentId);
       await eventually(`the document killed ${point} is stored`, async () => {
@@ -82,9 +87,9 @@ test.each([1, 2])('a process that is killed at any point ends what it began, ove
         expect(['failed', 'cancelled']).not.toContain(job.state);
         return job.state === 'done';
       });
-      mustBeWhole(await chunksOf(server, 'c'), text, documentId);
+      mustBeWhole(await chunksOf(data, 'c'), text, documentId);
       const { documents } = await server.data('GET', '/v1/collections/c/documents');
-      expect(documents).toMatchObject([{ document_key: 'manual', chunks: (await chunksOf(server, 'c')).length }]);
+      expect(documents).toMatchObject([{ document_key: 'manual', chunks: (await chunksOf(data, 'c')).length }]);
       before = text;
     }
     // The same again embeds nothing.
@@ -95,5 +100,45 @@ test.each([1, 2])('a process that is killed at any point ends what it began, ove
     });
   } finally {
     await server.destroy();
+  }
+});
+
+test('a cluster ends a document though its controller and nodes are killed meanwhile', async () => {
+  const cluster = await ClusterProcesses.start({ nodes: 3, coordinators: 2, shards: 2, replicas: 3 });
+  try {
+    const call = async (method: string, path: string, body?: unknown): Promise<any> => {
+      const answer = await cluster.call(method, path, body, 1);
+      if (answer.status !== 'success') throw new Error(JSON.stringify(answer.error));
+      return answer.data;
+    };
+    await call('POST', '/v1/collections', { name: 'c', dim: 32, shards: 2, replicas: 3 });
+    const members = [cluster.coordinators[0], cluster.nodes[0], cluster.coordinators[0], cluster.nodes[1]];
+    for (const [version, member] of members.entries()) {
+      const text = textOf(version);
+      const body = { collection_name: 'c', document_key: 'manual', text, chunking: CHUNKING };
+      let added: any = null;
+      await eventually('the document is taken', async () => {
+        added = await call('POST', '/v1/documents', body).catch(() => null);
+        return added !== null;
+      });
+      if (version > 1)
+        await eventually('it is under way', async () => {
+          const job = await call('GET', `/v1/jobs/${added.job_id}`).catch(() => null);
+          return job?.done > 0 || job?.state === 'done';
+        });
+      await member.kill();
+      await eventually('the document is stored', async () => {
+        const job = await call('GET', `/v1/jobs/${added.job_id}`).catch(() => null);
+        expect(['failed', 'cancelled']).not.toContain(job?.state);
+        return job?.state === 'done';
+      });
+      await member.start();
+      await cluster.settled();
+      mustBeWhole(await chunksOf(call, 'c'), text, added.document_id);
+    }
+    await cluster.inSync();
+    expect(await cluster.differences()).toEqual([]);
+  } finally {
+    await cluster.destroy();
   }
 });
