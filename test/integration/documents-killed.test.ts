@@ -1,5 +1,5 @@
 import { ClusterProcesses } from '../support/processes/cluster-processes';
-import { EmbeddedProcess } from '../support/processes/embedded-process';
+import { EmbeddedProcess, type Envelope } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
 import { runSeed, seededRandom } from '../support/values/random';
 
@@ -20,6 +20,18 @@ function textOf(version: number): string {
 
 /** A call whose errors are thrown. */
 type Data = (method: string, path: string, body?: unknown) => Promise<any>;
+
+/** Calls until the service is not too busy. */
+function patient(send: (...call: Parameters<Data>) => Promise<Envelope>): Data {
+  return async (method, path, body) => {
+    for (;;) {
+      const { data, error } = await send(method, path, body);
+      if (error === null) return data;
+      if (error.code !== 429) throw new Error(`${method} ${path}: ${error.message}`);
+      await new Promise((next) => setTimeout(next, 50));
+    }
+  };
+}
 
 interface Chunk {
   external_id: string;
@@ -64,18 +76,17 @@ const POINTS: [string, (job: any) => boolean][] = [
 
 test.each([1, 2])('a process that is killed at any point ends what it began, over %d shards', async (shards) => {
   const server = new EmbeddedProcess({ environment: { HTTP_THREADS: String(shards) } });
-  const data: Data = (method, path, body) => server.data(method, path, body);
+  const data = patient((method, path, body) => server.call(method, path, body));
   try {
     await server.start();
-    await server.data('POST', '/v1/collections', { name: 'c', dim: 32, shards });
+    await data('POST', '/v1/collections', { name: 'c', dim: 32, shards });
     let before = '';
     for (const [version, [point, isReached]] of POINTS.entries()) {
       const text = textOf(version);
       const body = { collection_name: 'c', document_key: 'manual', text, chunking: CHUNKING };
-      const { job_id: id, document_id: documentId } = await server.data('POST', '/v1/documents', body);
+      const { job_id: id, document_id: documentId } = await data('POST', '/v1/documents', body);
       // The look that sees it is some time ago when the process ends.
-      for (let job: any = {}; !isReached(job) || job.id === undefined;)
-        job = await server.data('GET', `/v1/jobs/${id}`);
+      for (let job: any = {}; !isReached(job) || job.id === undefined;) job = await data('GET', `/v1/jobs/${id}`);
       if (random() < 0.5) await new Promise((next) => setImmediate(next));
       await server.kill();
       await server.start();
@@ -83,18 +94,18 @@ test.each([1, 2])('a process that is killed at any point ends what it began, ove
       const isNew = seen.some(({ text: part, metadata }) => part !== before.slice(metadata.start, metadata.end));
       if (seen.length > 0) mustBeWhole(seen, isNew ? text : before, documentId);
       await eventually(`the document killed ${point} is stored`, async () => {
-        const job = await server.data('GET', `/v1/jobs/${id}`);
+        const job = await data('GET', `/v1/jobs/${id}`);
         expect(['failed', 'cancelled']).not.toContain(job.state);
         return job.state === 'done';
       });
       mustBeWhole(await chunksOf(data, 'c'), text, documentId);
-      const { documents } = await server.data('GET', '/v1/collections/c/documents');
+      const { documents } = await data('GET', '/v1/collections/c/documents');
       expect(documents).toMatchObject([{ document_key: 'manual', chunks: (await chunksOf(data, 'c')).length }]);
       before = text;
     }
     // The same again embeds nothing.
     const again = { collection_name: 'c', document_key: 'manual', text: before, chunking: CHUNKING, wait: true };
-    expect(await server.data('POST', '/v1/documents', again)).toMatchObject({
+    expect(await data('POST', '/v1/documents', again)).toMatchObject({
       state: 'done',
       result: { outcome: 'replaced', embedded: 0 },
     });
@@ -106,11 +117,7 @@ test.each([1, 2])('a process that is killed at any point ends what it began, ove
 test('a cluster ends a document though its controller and nodes are killed meanwhile', async () => {
   const cluster = await ClusterProcesses.start({ nodes: 3, coordinators: 2, shards: 2, replicas: 3 });
   try {
-    const call = async (method: string, path: string, body?: unknown): Promise<any> => {
-      const answer = await cluster.call(method, path, body, 1);
-      if (answer.status !== 'success') throw new Error(JSON.stringify(answer.error));
-      return answer.data;
-    };
+    const call = patient((method, path, body) => cluster.call(method, path, body, 1));
     await call('POST', '/v1/collections', { name: 'c', dim: 32, shards: 2, replicas: 3 });
     const members = [cluster.coordinators[0], cluster.nodes[0], cluster.coordinators[0], cluster.nodes[1]];
     for (const [version, member] of members.entries()) {
