@@ -68,10 +68,13 @@ export class DocumentRequests implements DocumentsService {
   }
 
   async discard({ id }: Pick<ReceivedFile, 'id'>): Promise<void> {
-    const { files, log } = this.parts;
-    await files
-      .delete(id)
-      .catch((error: unknown) => log.warn({ error, id }, 'a file that no job needs could not be removed yet'));
+    const { files, jobs, log } = this.parts;
+    try {
+      // The job may have begun, and only the answer of the store was lost. Where that is not known, a sweep sees to it.
+      if ((await jobs.get(id)) === null) await files.delete(id);
+    } catch (error) {
+      log.warn({ error, id }, 'a file that no job needs could not be removed yet');
+    }
   }
 
   async add(collection: string, document: NewDocument, waitMs: number, writer?: KeyWriter): Promise<AddedDocument> {
@@ -148,7 +151,8 @@ export class DocumentRequests implements DocumentsService {
       const leftMs = untilMs - clock.monotonicMs();
       if (leftMs <= 0) break;
       await sleep(Math.min(pauseMs, leftMs));
-      job = (await jobs.get(begun.id)) ?? job;
+      // It has begun, whether that can be asked now or not.
+      job = (await jobs.get(begun.id).catch(() => null)) ?? job;
     }
     return job;
   }

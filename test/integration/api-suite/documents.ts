@@ -264,6 +264,18 @@ export function documentsSuite(context: SuiteContext): void {
         expect(hit.metadata.text).toBeUndefined();
         expect(text.slice(hit.metadata.start, hit.metadata.end)).toBe(hit.text);
 
+        const around = dataOf(
+          await api.post('/v1/query', {
+            query: 'farmers wait for the water',
+            collection_name: name,
+            top_k: 1,
+            expand: { before: 1, after: 1 },
+          }),
+        ).results[0];
+        const index = around.metadata.chunk_index;
+        expect(around.context).toMatchObject({ from_chunk: Math.max(0, index - 1) });
+        expect(around.context.text).toContain(around.text);
+        expect(text).toContain(around.context.text);
         const again = await added({ collection_name: name, document_key: 'river', text, ...options });
         expect(again).toMatchObject({ document_id: first.document_id, result: { outcome: 'replaced', embedded: 0 } });
         const shorter = await added({ collection_name: name, document_key: 'river', text: TEXT, ...options });
