@@ -16,6 +16,7 @@ import { addImportCommand } from './commands/import-command';
 import { addJobCommands } from './commands/job-commands';
 import { addJudgementCommands } from './commands/judgement-commands';
 import { addKeyCommands } from './commands/key-commands';
+import { addMcpCommand } from './commands/mcp-command';
 import { addMigrateCommand } from './commands/migrate-command';
 import { addProfileCommands } from './commands/profile-commands';
 import { addRoles } from './commands/roles';
@@ -43,6 +44,7 @@ const COMMANDS: AddCommand[] = [
   addJobCommands,
   addProfileCommands,
   addDemoCommand,
+  addMcpCommand,
   addCompletionCommand,
 ];
 

@@ -70,6 +70,13 @@ export class Connection {
       throw commandErrorFrom(error);
     });
   }
+
+  /** Sends JSON to an endpoint that has no envelope, once; answers whatever comes. Throws NoAnswerError. */
+  async message(path: string, json: string, headers: Record<string, string>): Promise<{ type: string; text: string }> {
+    return this.transport.whatever({ method: 'POST', path, json }, { headers }).catch((error: Error) => {
+      throw commandErrorFrom(error);
+    });
+  }
 }
 
 /** A path of segments that are encoded. Throws a CommandError for those that mean another folder in every address. */

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import { BASE } from './base';
 import { credential } from './credential';
+import { readEvents } from './event-reader';
 import type { AnswerOf, BodyOf, Operation } from './shapes';
 import { session, signOut } from '../state/session';
 
@@ -69,6 +70,31 @@ export async function call<Id extends Operation>(
         : 'Your key no longer works. Sign in again.',
     );
   throw new ApiError(code, message);
+}
+
+/**
+ * The same of an operation that is asked to stream: `onEvent` hears of what comes before, and the answer is that of the
+ * last event.
+ */
+export async function callEvents<Id extends Operation>(
+  path: string,
+  options: CallOptions<BodyOf<Id>> & { onEvent: (name: string, data: unknown) => void },
+): Promise<AnswerOf<Id>> {
+  const key = session.value?.key ?? null;
+  const response = await request('POST', path, { ...options, key }, JSON.stringify(options.body));
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
+    const { error } = (await response.json()) as Envelope;
+    throw new ApiError(error?.code ?? 500, error?.message ?? 'The server gave no reason.');
+  }
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let envelope: Envelope | null = null;
+  await readEvents(reader, (name, data) => {
+    if (name === 'envelope') envelope = data as Envelope;
+    else options.onEvent(name, data);
+  });
+  const { status, data, error } = (envelope ?? { status: 'error', data: null, error: null }) as Envelope;
+  if (status === 'success') return data as AnswerOf<Id>;
+  throw new ApiError(error?.code ?? 500, error?.message ?? 'The answer broke off.');
 }
 
 /** The answer as it came, of whatever status: for the console. */

@@ -58,6 +58,7 @@ export function CollectionPage({ name, tab }: { name: string; tab: string }) {
       </div>
       <nav class="tabs" aria-label={`Parts of ${name}`}>
         {link('search', 'Search')}
+        {link('ask', 'Ask')}
         {link('browse', 'Browse')}
         {link('map', 'Map')}
         {link('lab', 'Search lab')}
@@ -66,6 +67,13 @@ export function CollectionPage({ name, tab }: { name: string; tab: string }) {
         {link('settings', mayWrite() ? 'Settings' : 'About')}
       </nav>
       {tab === 'search' && <SearchPage collection={found} onItem={setShownItem} />}
+      {tab === 'ask' && (
+        <LazyPage
+          load={() => import('../ask/ask-page').then(({ AskPage }) => AskPage)}
+          collection={found}
+          onItem={setShownItem}
+        />
+      )}
       {tab === 'browse' && <BrowsePage key={changes} collection={found} onItem={setShownItem} />}
       {tab === 'map' && (
         <LazyPage

@@ -138,6 +138,13 @@ const CLASSES = {
     doc: 'Texts with the same value under ``group_by``, best first.',
   },
   QueryAnswer: { of: 'post_query', doc: 'Texts that answer a question, best first.', rows: 'results' },
+  DescribedValue: {
+    of: 'post_collections_name_describe.fields[].values[]',
+    doc: 'A value of a field, and how many of the items have it.',
+  },
+  DescribedField: { of: 'post_collections_name_describe.fields[]', doc: 'A path of the metadata of a collection.' },
+  DescribedItem: { of: 'post_collections_name_describe.samples[]', doc: 'An item that is shown.' },
+  Description: { of: 'post_collections_name_describe', doc: 'What is in a collection, by a sample of its items.' },
   AnswerCitation: {
     of: 'post_answer.sentences[].citations[]',
     doc: 'Words of a source; ``source.text[start:end]`` in UTF-16 code units.',

@@ -1,7 +1,10 @@
+import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { ApiClient, dataOf, errorOf } from '../support/targets/api-client';
 import type { ApiTarget } from '../support/targets/api-target';
 import { startEmbedded } from '../support/targets/embedded-target';
+import { ScriptedLlm } from '../support/servers/scripted-llm';
 import { startPlainServer } from '../support/servers/plain-server';
 
 /** The Model Context Protocol at /mcp, spoken by the SDK's own client to a real process. */
@@ -15,6 +18,7 @@ const ITEMS = [
 describe('the Model Context Protocol', () => {
   let target: ApiTarget;
   let api: ApiClient;
+  let llm: ScriptedLlm;
   const clients: Client[] = [];
 
   async function connect(
@@ -36,8 +40,10 @@ describe('the Model Context Protocol', () => {
     return { isError: isError ?? false, texts: (content as { text: string }[]).map(({ text }) => text) };
   };
   const dataFrom = async (client: Client, name: string, args: Record<string, unknown>) => {
-    const { isError, texts } = await callTool(client, name, args);
-    expect([isError, texts.slice(1)]).toEqual([false, []]);
+    const { content, isError, structuredContent } = await client.callTool({ name, arguments: args });
+    const texts = (content as { text: string }[]).map(({ text }) => text);
+    expect([isError ?? false, texts.slice(1)]).toEqual([false, []]);
+    expect(structuredContent).toEqual(JSON.parse(texts[0]));
     return JSON.parse(texts[0]);
   };
   const errorFrom = async (client: Client, name: string, args: Record<string, unknown>): Promise<string> => {
@@ -48,7 +54,10 @@ describe('the Model Context Protocol', () => {
   const keyOf = async (role: string) => dataOf(await api.post('/v1/admin/keys', { name: `mcp ${role}`, role }));
 
   beforeAll(async () => {
+    llm = await ScriptedLlm.start();
     target = await startEmbedded({
+      LLM_BASE_URL: llm.baseUrl,
+      LLM_MODELS: 'scripted',
       MCP: 'true',
       MCP_ORIGINS: 'https://tools.example.com, http://other.example:81',
       HTTP_THREADS: '2',
@@ -60,6 +69,74 @@ describe('the Model Context Protocol', () => {
   afterAll(async () => {
     for (const client of clients) await client.close();
     await target?.stop();
+    await llm?.close();
+  });
+
+  test('describes a collection, answers from it, makes one and deletes from it', async () => {
+    const client = await connect(target.adminKey);
+    const described = await dataFrom(client, 'describe_collection', { collection: 'facts', samples: 1 });
+    expect(described).toMatchObject({ name: 'facts', dim: 64, items: 3, looked_at: 3, description: 'what is where' });
+    expect(described.fields).toEqual([
+      {
+        path: 'kind',
+        kinds: ['text'],
+        items: 3,
+        values: [
+          { value: 'river', count: 2 },
+          { value: 'mountains', count: 1 },
+        ],
+        more: false,
+      },
+      {
+        path: 'length',
+        kinds: ['number'],
+        items: 2,
+        values: [
+          { value: 1230, count: 1 },
+          { value: 6650, count: 1 },
+        ],
+        more: false,
+        least: 1230,
+        greatest: 6650,
+      },
+    ]);
+    expect(ITEMS.map(({ text }) => text)).toContain(described.samples[0].text);
+
+    llm.script = { text: ['It floods. <cite n="1">floods in summer</cite>'] };
+    const answer = await dataFrom(client, 'ask', {
+      collection: 'facts',
+      question: 'when does the nile flood?',
+      filters: { length: { $gt: 2000 } },
+    });
+    expect(answer.sentences).toMatchObject([{ text: 'It floods.', citations: [{ external_id: 'nile' }] }]);
+
+    const writer = await connect((await keyOf('readwrite')).key);
+    await dataFrom(writer, 'create_collection', { collection: 'made', dim: 8, description: 'by a tool' });
+    await dataFrom(writer, 'upsert_text', { collection: 'made', external_id: 'a', text: 'some words' });
+    expect(await dataFrom(writer, 'delete_items', { collection: 'made', external_ids: ['a', 'b'] })).toMatchObject({
+      deleted: ['a'],
+      not_found: ['b'],
+    });
+    expect(await errorFrom(writer, 'create_collection', { collection: 'made', dim: 8 })).toMatch(/^Error 409/);
+    dataOf(await api.delete('/v1/collections/made'));
+  });
+
+  test.each(['auto', 'legacy'] as const)('is spoken over standard input and output, too: %s', async (mode) => {
+    const client = new Client({ name: 'a test', version: '1' }, { versionNegotiation: { mode } });
+    await client.connect(
+      new StdioClientTransport({
+        command: process.execPath,
+        args: [join(__dirname, '../../scripts/quiver.cjs'), 'mcp'],
+        env: { PATH: process.env.PATH ?? '', QUIVER_URL: target.baseUrl, QUIVER_API_KEY: target.adminKey },
+      }),
+    );
+    clients.push(client);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toContain('ask');
+    const { results } = await dataFrom(client, 'search', { collection: 'facts', text: 'a river', k: 1 });
+    expect(results).toHaveLength(1);
+    expect(await errorFrom(client, 'search', { collection: 'fact', text: 'a river' })).toContain(
+      'did you mean "facts"',
+    );
   });
 
   test('shows its tools with what they take; a key that may only read gets no tool that writes', async () => {
@@ -68,8 +145,9 @@ describe('the Model Context Protocol', () => {
       await connect((await keyOf('readonly')).key),
     ];
     const namesOf = async (client: Client) => (await client.listTools()).tools.map(({ name }) => name);
-    expect(await namesOf(reader)).toEqual(['list_collections', 'search', 'query', 'aggregate', 'fetch']);
-    expect(await namesOf(writer)).toEqual(['list_collections', 'search', 'query', 'aggregate', 'fetch', 'upsert_text']);
+    const reading = ['list_collections', 'describe_collection', 'search', 'query', 'ask', 'aggregate', 'fetch'];
+    expect(await namesOf(reader)).toEqual(reading);
+    expect(await namesOf(writer)).toEqual([...reading, 'upsert_text', 'create_collection', 'delete_items']);
     const { tools } = await writer.listTools();
     const search = tools.find(({ name }) => name === 'search');
     expect(search?.inputSchema).toMatchObject({
@@ -97,7 +175,13 @@ describe('the Model Context Protocol', () => {
 
     const asked = { text: 'a river that floods', k: 2, filters: { length: { $gt: 1000 } } };
     const found = await dataFrom(client, 'search', { collection: 'facts', ...asked });
-    expect(found).toEqual(dataOf(await api.post('/v1/collections/facts/search', asked)));
+    expect(found).toEqual(dataOf(await api.post('/v1/collections/facts/search', { ...asked, include_text: true })));
+    expect(found.results[0].text).toBe(ITEMS[0].text);
+    const both = { text: 'a river', mode: 'keyword', match: 'all', k: 3 };
+    const { text: query_text, ...others } = both;
+    expect(await dataFrom(client, 'search', { collection: 'facts', ...both })).toEqual(
+      dataOf(await api.post('/v1/collections/facts/hybrid_search', { query_text, ...others, include_text: true })),
+    );
     expect(found.results.map((hit: { external_id: string }) => hit.external_id)).toEqual(['nile', 'rhine']);
 
     dataOf(await api.post('/v1/aliases', { actions: [{ create: { alias: `of-${year}`, collection: 'facts' } }] }));
@@ -313,11 +397,15 @@ describe('the Model Context Protocol', () => {
     const client = await connect(limited.key);
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual([
       'list_collections',
+      'describe_collection',
       'search',
       'query',
+      'ask',
       'aggregate',
       'fetch',
       'upsert_text',
+      'create_collection',
+      'delete_items',
     ]);
     const { collections } = await dataFrom(client, 'list_collections', {});
     expect(collections.map(({ name }: { name: string }) => name).sort()).toEqual(['facts', 'notes-a']);
@@ -399,7 +487,7 @@ describe('the Model Context Protocol', () => {
       const { tools } = await client.listTools();
       expect(
         tools.filter(({ inputSchema }) => 'idempotency_key' in (inputSchema.properties ?? {})).map((tool) => tool.name),
-      ).toEqual(['upsert_text']);
+      ).toEqual(['upsert_text', 'create_collection', 'delete_items']);
       dataOf(await api.delete(`/v1/collections/${name}`));
     },
   );

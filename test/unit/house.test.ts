@@ -163,7 +163,7 @@ const PURE_CORE = [
   /^coordinator\/service\/keys\/quota\/(?:key-quota|quota-entry)\.ts$/,
   /^coordinator\/service\/routing\/shard-router\.ts$/,
   /^coordinator\/service\/synonyms\//,
-  /^coordinator\/service\/sampling\/(?:merged-sample|principal-axes|projection)\.ts$/,
+  /^coordinator\/service\/sampling\/(?:field-profile|merged-sample|principal-axes|projection)\.ts$/,
   /^coordinator\/service\/search\/(?:chunk-windows|example-vectors|found-groups|fusion|group-key|merge|mmr|score-fusion)\.ts$/,
   /^coordinator\/service\/(?:aggregates-service|aliases-service|answers-service|jobs-service|judgements-service)\.ts$/,
   /^coordinator\/service\/(?:keyword-query|search-request|service)\.ts$/,

@@ -73,6 +73,8 @@ export type QueryAnswer = Listed<AnswerOf<'post_query'>>;
 export type AnswerRequest = Omit<BodyOf<'post_answer'>, 'stream'>;
 export type AnswerAnswer = AnswerOf<'post_answer'>;
 export type RecallCheckRequest = BodyOf<'post_collections_name_recall_check'>;
+export type DescribeRequest = BodyOf<'post_collections_name_describe'>;
+export type Description = AnswerOf<'post_collections_name_describe'>;
 export type SampleRequest = BodyOf<'post_collections_name_sample'>;
 export type UploadAnswer = AnswerOf<'post_documents_upload'>;
 /** A document whose text is in the request. */

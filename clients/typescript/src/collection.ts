@@ -394,6 +394,11 @@ export class QuiverCollection<Meta extends object = Metadata> {
     return sample;
   }
 
+  /** What fields its items have, and what is in them, by a sample. */
+  async describe(request: api.DescribeRequest = {}, options?: CallOptions): Promise<api.Description> {
+    return this.post<api.Description>('describe', fieldsBody(request), options);
+  }
+
   /** The nearest items to a vector, or to a text that the service embeds. */
   async search(
     request: api.SearchRequest & api.Profiled,

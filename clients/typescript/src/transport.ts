@@ -168,6 +168,14 @@ export class Transport {
     );
   }
 
+  /** An answer as it is, whatever its status; sent once. */
+  async whatever(request: ApiRequest, options: CallOptions = {}): Promise<{ type: string; text: string }> {
+    return this.attempt(request, options, async (response) => ({
+      type: response.headers.get('content-type') ?? '',
+      text: await response.text(),
+    }));
+  }
+
   /** The text of an answer in pieces as they come, each within the timeout. Only the beginning is repeated. */
   async *pieces(request: ApiRequest, options: CallOptions = {}): AsyncGenerator<string> {
     const { next, end, first } = await this.repeated(request, options, async (attempt) =>

@@ -13,6 +13,7 @@ import { activityEndpoints } from './activity-endpoints';
 import { backupEndpoints } from './backup-endpoints';
 import { collectionEndpoints } from './collection-endpoints';
 import { demoEndpoints } from './demo-endpoints';
+import { describeEndpoints } from './describe-endpoints';
 import { documentEndpoints } from './document-endpoints';
 import { jobEndpoints } from './job-endpoints';
 import { judgementEndpoints } from './judgement-endpoints';
@@ -102,6 +103,13 @@ export function endpointTable(parts: {
     ...recallEndpoints({ recall: service.recall, search: service.search, limits }),
     ...aggregateEndpoints({ aggregates: service.aggregates, search: service.search, limits }),
     ...sampleEndpoints({ samples: service.samples, search: service.search, limits }),
+    ...describeEndpoints({
+      collections: service.collections,
+      samples: service.samples,
+      vectors: service.vectors,
+      search: service.search,
+      limits,
+    }),
     ...documentEndpoints({ documents: service.documents, limits }),
     ...backupEndpoints({ backups: service.backups }),
     ...jobEndpoints({ jobs: service.jobs }),

@@ -27,7 +27,7 @@ export function mcpEndpoints(parts: { handler: () => McpHandler; origins: readon
       tag,
       summary: 'Answer one message of the Model Context Protocol',
       description:
-        'Streamable HTTP without sessions. Tools: list_collections, search, query, fetch, and for keys that may write upsert_text; each is a call of the endpoint of that name, under the caller’s key. ' +
+        'Streamable HTTP without sessions. Its tools are calls of endpoints, under the caller’s key. ' +
         'Failures have their HTTP status, with an error of JSON-RPC.',
       body: {
         type: 'json',

@@ -9,7 +9,9 @@ import { MCP_TOOLS } from './mcp-tools';
 import { type OnceParts, type ToolCall, ToolRunner } from './tool-runner';
 
 const INSTRUCTIONS =
-  'Quiver keeps collections of texts and vectors with metadata. list_collections shows which there are; query answers texts by meaning; search answers ids, scores and metadata; fetch answers items by id. ' +
+  'Quiver keeps collections of texts and vectors with metadata. list_collections shows which there are, ' +
+  'describe_collection what is in one; search and query find texts, ask answers a question from them; ' +
+  'fetch answers items by id. ' +
   'filters restrict by metadata, for example {"year": {"$gte": 1990}, "topic": {"$in": ["rivers", "seas"]}}.';
 
 /** A caller, and what must not be told to it. */
@@ -99,12 +101,18 @@ export class McpHandler {
     runner: ToolRunner,
     given: unknown,
     caller: Caller,
-  ): Promise<{ content: { type: 'text'; text: string }[]; isError?: boolean }> {
+  ): Promise<{
+    content: { type: 'text'; text: string }[];
+    structuredContent?: Record<string, unknown>;
+    isError?: boolean;
+  }> {
     try {
       const { json, warnings, isReplayed } = await runner.run(given, caller.call);
       caller.isReplayed = isReplayed;
       return {
         content: [json, ...warnings.map((warning) => `Warning: ${warning}`)].map((text) => ({ type: 'text', text })),
+        // The same for programs. Digits of whole numbers beyond 2^53 are in the text alone.
+        structuredContent: JSON.parse(json) as Record<string, unknown>,
       };
     } catch (error) {
       const { code, message } = publicError(

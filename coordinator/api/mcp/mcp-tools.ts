@@ -12,6 +12,15 @@ export interface McpTool {
   title: string;
   description: string;
   endpoint: Pick<Endpoint, 'method' | 'template'>;
+  /**
+   * Another one, which is called where a field is given that the first does not have: its fields are the tool's, too,
+   * with other names for some.
+   */
+  alternative?: {
+    endpoint: Pick<Endpoint, 'method' | 'template'>;
+    /** The alternative's, by the tool's. */
+    names: Readonly<Record<string, string>>;
+  };
   /** Fields of the endpoint's body that a caller may give; `allBut`: all that it has or gets, but for these. */
   fields: readonly string[] | { allBut: readonly string[] };
   required: readonly string[];
@@ -62,11 +71,28 @@ export const MCP_TOOLS: readonly McpTool[] = [
   },
   {
     ...inCollection,
-    name: 'search',
-    title: 'Search by meaning',
+    name: 'describe_collection',
+    title: 'Describe a collection',
     description:
-      'The items of a collection nearest to a text (or a vector), best first, with their ids, scores and metadata. Higher scores are better. Their texts come with include_text; `fields` chooses what of the metadata; `expand` adds the text around chunks of documents.',
+      'Fields of a collection’s items: paths, kinds, frequent values, ranges; and some items. Call it before filters.',
+    endpoint: { method: 'POST', template: '/v1/collections/{name}/describe' },
+    fields: ['filters', 'looked_at', 'samples'],
+    required: [],
+  },
+  {
+    ...inCollection,
+    name: 'search',
+    title: 'Search',
+    description:
+      'The items of a collection that fit a text (or a vector) best: ids, scores (higher is better), metadata, texts. ' +
+      'By meaning; with `mode` "hybrid" by meaning and words, with "keyword" by words alone. ' +
+      '`fields` chooses what of the metadata; `expand` adds the text around chunks of documents.',
     endpoint: { method: 'POST', template: '/v1/collections/{name}/search' },
+    alternative: {
+      endpoint: { method: 'POST', template: '/v1/collections/{name}/hybrid_search' },
+      names: { text: 'query_text' },
+    },
+    defaults: { include_text: true },
     fields: SEARCH_FIELDS,
     required: [],
     maxima: { k: RESULTS_MAX, group_size: GROUP_SIZE_MAX },
@@ -81,6 +107,18 @@ export const MCP_TOOLS: readonly McpTool[] = [
     fields: SEARCH_FIELDS,
     required: ['query'],
     maxima: { top_k: RESULTS_MAX, group_size: GROUP_SIZE_MAX },
+    collectionField: 'collection_name',
+  },
+  {
+    ...inCollection,
+    name: 'ask',
+    title: 'Answer a question with citations',
+    description:
+      'What a language model of the service answers from the texts of a collection: sentences with checked quotes. ' +
+      '`unsupported`: a sentence has none; `refused`: nothing relevant is there. For services with LLM_BASE_URL.',
+    endpoint: { method: 'POST', template: '/v1/answer' },
+    fields: { allBut: ['stream'] },
+    required: ['question'],
     collectionField: 'collection_name',
   },
   {
@@ -113,6 +151,29 @@ export const MCP_TOOLS: readonly McpTool[] = [
     endpoint: { method: 'POST', template: '/v1/collections/{name}/upsert' },
     fields: ['external_id', 'text', 'metadata'],
     required: ['external_id', 'text'],
+    isReadOnly: false,
+    isOnce: true,
+  },
+  {
+    ...inCollection,
+    name: 'create_collection',
+    title: 'Create a collection',
+    description: 'Makes an empty collection under a new name. `dim` is that of its vectors: 384 for texts, mostly.',
+    endpoint: { method: 'POST', template: '/v1/collections' },
+    fields: ['dim', 'distance_metric', 'description', 'language'],
+    required: ['dim'],
+    collectionField: 'name',
+    isReadOnly: false,
+    isOnce: true,
+  },
+  {
+    ...inCollection,
+    name: 'delete_items',
+    title: 'Delete items',
+    description: 'Deletes items of a collection by their ids, for good; ids that do not exist are told.',
+    endpoint: { method: 'POST', template: '/v1/collections/{name}/delete_batch' },
+    fields: ['external_ids'],
+    required: ['external_ids'],
     isReadOnly: false,
     isOnce: true,
   },

@@ -59,8 +59,11 @@ export class ToolRunner {
   /** What the tool's caller may give, as JSON Schema. */
   readonly inputSchema: JsonSchema;
   private readonly endpoint: Endpoint;
+  private readonly alternative: Endpoint | null;
   /** Members of the endpoint's body that the tool's caller may give, as JSON Schema. */
   private readonly fields: ReadonlyMap<string, JsonSchema>;
+  /** Those that only the alternative has. */
+  private readonly others: ReadonlySet<string>;
   private readonly known: RequestFields;
 
   constructor(
@@ -68,16 +71,26 @@ export class ToolRunner {
     endpoints: readonly Endpoint[],
     private readonly onceParts: OnceParts,
   ) {
-    const { method, template } = tool.endpoint;
-    const endpoint = endpoints.find((one) => one.method === method && one.template === template);
-    assert(endpoint !== undefined, `there is no ${method} ${template}`);
-    this.endpoint = endpoint;
-    this.fields = fieldsOf(tool, endpoint);
+    const found = ({ method, template }: McpTool['endpoint']): Endpoint => {
+      const endpoint = endpoints.find((one) => one.method === method && one.template === template);
+      assert(endpoint !== undefined, `there is no ${method} ${template}`);
+      return endpoint;
+    };
+    this.endpoint = found(tool.endpoint);
+    this.alternative = tool.alternative === undefined ? null : found(tool.alternative.endpoint);
+    const own = fieldsOf(tool, this.endpoint);
+    const names = new Set(Object.values(tool.alternative?.names ?? {}));
+    const others = [...(this.alternative === null ? [] : fieldsOf(tool, this.alternative))].filter(
+      ([name]) => !own.has(name) && !names.has(name),
+    );
+    this.others = new Set(others.map(([name]) => name));
+    this.fields = new Map([...own, ...others]);
     this.inputSchema = this.schema();
-    const { body } = endpoint;
-    const inner = (body.type === 'json' ? requestFieldsOf(body.schema)?.inner : undefined) ?? new Map();
-    const names = new Set(Object.keys(this.inputSchema.properties as object));
-    this.known = { names, inner: new Map([...inner].filter(([name]) => names.has(name))) };
+    const inner = [this.endpoint, this.alternative].flatMap((one) =>
+      one?.body.type === 'json' ? [...(requestFieldsOf(one.body.schema)?.inner ?? [])] : [],
+    );
+    const given = new Set(Object.keys(this.inputSchema.properties as object));
+    this.known = { names: given, inner: new Map(inner.filter(([name]) => given.has(name))) };
   }
 
   isFor(key: Caller): boolean {
@@ -89,11 +102,14 @@ export class ToolRunner {
    * that is too long.
    */
   async run(given: unknown, call: ToolCall): Promise<{ json: string; warnings: string[]; isReplayed: boolean }> {
-    const { tool, endpoint } = this;
+    const { tool } = this;
+    const owner = (given ?? {}) as Arguments;
+    const isOther = [...this.others].some((name) => owner[name] !== undefined && owner[name] !== null);
+    const endpoint = this.alternative !== null && isOther ? this.alternative : this.endpoint;
+    const renamed = endpoint === this.endpoint ? {} : (tool.alternative?.names ?? {});
     call.about(`tool:${tool.name}`);
     call.becomes(endpoint);
     mustReach(call.key, endpoint);
-    const owner = (given ?? {}) as Arguments;
     const warnings = this.doubtsOf(owner, call.warnings);
     for (const name of [...(tool.hasCollection ? ['collection'] : []), ...tool.required]) {
       if (owner[name] === undefined || owner[name] === null)
@@ -103,7 +119,9 @@ export class ToolRunner {
       if (Number(owner[name]) > most) throw new QuiverError('limit_exceeded', `${name} must be at most ${most} here`);
     }
     const chosen = Object.fromEntries(
-      [...this.fields.keys()].filter((name) => Object.hasOwn(owner, name)).map((name) => [name, owner[name]]),
+      [...this.fields.keys()]
+        .filter((name) => Object.hasOwn(owner, name))
+        .map((name) => [renamed[name] ?? name, owner[name]]),
     );
     const field = tool.collectionField;
     const body = { ...tool.defaults, ...chosen, ...(field === null ? {} : { [field]: owner.collection }) };

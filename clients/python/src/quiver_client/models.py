@@ -51,6 +51,10 @@ __all__ = [
     "Counted",
     "Deleted",
     "Demo",
+    "DescribedField",
+    "DescribedItem",
+    "DescribedValue",
+    "Description",
     "DistanceMetric",
     "DocumentAdded",
     "DocumentDeleted",
@@ -837,6 +841,61 @@ class QueryAnswer(Table[QueryHit]):
     """The cursor of the next page, None at the end; present if the request has one."""
     boost_depth: int | None = None
     """Present if boosts could not reach all items: how many of the best without boosts were looked at, by shard."""
+
+
+@dataclass(frozen=True)
+class DescribedValue:
+    """A value of a field, and how many of the items have it."""
+
+    value: str | float | bool
+    count: int
+
+
+@dataclass(frozen=True)
+class DescribedField:
+    """A path of the metadata of a collection."""
+
+    path: str
+    kinds: list[Literal["text", "date", "number", "boolean", "list", "object", "null"]]
+    """Of its values, and of the elements of its lists."""
+    items: int
+    """How many of the items have it."""
+    values: list[DescribedValue]
+    """The most frequent ones, each with how many of the items have it; no long texts."""
+    more: bool
+    """Whether it has other values, too."""
+    least: float | None = None
+    """Of its numbers."""
+    greatest: float | None = None
+
+
+@dataclass(frozen=True)
+class DescribedItem:
+    """An item that is shown."""
+
+    external_id: str
+    metadata: dict[str, Any]
+    text: str | None
+
+
+@dataclass(frozen=True)
+class Description:
+    """What is in a collection, by a sample of its items."""
+
+    name: str
+    description: str | None
+    dim: int
+    distance_metric: str
+    language: str | None
+    embedding_model: str | None
+    """The model of its texts; None before the first."""
+    items: int
+    """Items that pass the filters; without these, all."""
+    looked_at: int
+    """Items that were looked at: counts are of these."""
+    fields: list[DescribedField]
+    """Paths of the metadata, those of most items first."""
+    samples: list[DescribedItem]
 
 
 @dataclass(frozen=True)

@@ -93,6 +93,7 @@ AGGREGATE = _post("/v1/collections/{name}/aggregate")
 COUNT = _post("/v1/collections/{name}/count")
 RECALL_CHECK = _post("/v1/collections/{name}/recall_check")
 SAMPLE = _post("/v1/collections/{name}/sample")
+DESCRIBE = _post("/v1/collections/{name}/describe")
 
 UPSERT = _post("/v1/collections/{name}/upsert")
 BULK_UPSERT = _post("/v1/collections/{name}/bulk_upsert")

@@ -3272,6 +3272,61 @@ export interface Operations {
     answer: Sample;
   };
   /**
+   * Say what fields a collection has, and what is in them: POST /v1/collections/{name}/describe
+   *
+   * By a uniform sample of its items: for people and language models that are about to write filters.
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
+   */
+  post_collections_name_describe: {
+    body: {
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $between ([lowest, highest], both included) $prefix (a text begins so) $contains (a text has it within) $like (* any characters, ? one, \\ before either itself; the whole text) $all (an array has each of the values) $any (an array has one of the values) $size (elements of an array: a number, or $gt $gte $lt $lte) $elem_match (one element of an array meets all conditions: on its members, or operators on itself) $geo_radius ({lat, lon, metres}) $geo_box ({min_lat, min_lon, max_lat, max_lon}; with min_lon above max_lon it crosses the date line) $geo_polygon (its corners, [{lat, lon}, …]; each edge the shorter way; even-odd where it crosses itself); {"$date": "2024-02-01T00:00:00+02:00"} or {"$date": "now-7d"} where a bound or a value stands asks for a time; $prefix, $contains, $like with "case": "fold" beside it: whatever the cases on a key, $and $or $not $id (a list of external_ids) $expires_at ($gt $gte $lt $lte $between with times as in expires_at, or $exists) $updated (the same of its last change, of which an item written by an earlier version knows nothing) $text ({query, match, fields}: any (the default) or all of the words of the query, by the language of the collection, in what keyword search searches, or in the texts of some fields of the metadata) at the top. */
+      filters?: Filters;
+      /** Items that are looked at, at most, drawn uniformly and always the same. Default: 500. */
+      looked_at?: number;
+      /** Items that are shown, of these. Default: 3. */
+      samples?: number;
+    };
+    answer: {
+      name: string;
+      description: string | null;
+      dim: number;
+      distance_metric: string;
+      language: string | null;
+      /** The model of its texts; null before the first. */
+      embedding_model: string | null;
+      /** Items that pass the filters; without these, all. */
+      items: number;
+      /** Items that were looked at: counts are of these. */
+      looked_at: number;
+      /** Paths of the metadata, those of most items first. */
+      fields: Array<{
+        path: string;
+        /** Of its values, and of the elements of its lists. */
+        kinds: Array<'text' | 'date' | 'number' | 'boolean' | 'list' | 'object' | 'null'>;
+        /** How many of the items have it. */
+        items: number;
+        /** The most frequent ones, each with how many of the items have it; no long texts. */
+        values: Array<{
+          value: string | number | boolean;
+          count: number;
+        }>;
+        /** Whether it has other values, too. */
+        more: boolean;
+        /** Of its numbers. */
+        least?: number;
+        greatest?: number;
+      }>;
+      samples: Array<{
+        external_id: string;
+        metadata: Metadata;
+        text: string | null;
+      }>;
+    };
+  };
+  /**
    * Upload a .txt file: it is split, embedded and stored: POST /v1/documents/upload
    *
    * The file is cut, embedded and stored as it arrives (most quickly with collection_name before it), all or nothing: what was stored of an upload that fails, or whose client goes away, is deleted again. Chunks are stored as <document_id>-chunk-<n>, counted from 0, with document_id, chunk_index, source and text as metadata.

@@ -33,7 +33,9 @@ const calls = sources
 
 /** Whether a path as it is passed may be that of an operation: its texts are there, in their order. */
 function fits(passed: string, template: string): boolean {
-  const texts = [...passed.matchAll(/'([^']*)'|`([^`$?]*)[^`]*`/g)].map(([, text, begin]) => text ?? begin);
+  const texts = [...passed.matchAll(/'([^'?]*)[^']*'|`([^`$?]*)[^`]*`/g)].map(([, text, begin]) => text ?? begin);
+  // What begins a query string is no text of the path.
+  if (texts.at(-1) === '') texts.pop();
   const pattern = texts.map((text) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('\\{\\w+\\}');
   return new RegExp(`^${pattern}(?:\\{\\w+\\}|pause|resume)?$`).test(template);
 }

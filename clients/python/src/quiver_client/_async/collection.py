@@ -36,6 +36,7 @@ from ..models import (
     CollectionInfo,
     CollectionStats,
     Counted,
+    Description,
     DocumentAdded,
     DocumentDeleted,
     DocumentPage,
@@ -610,6 +611,11 @@ class AsyncCollection(AsyncSearches):
             projection=None if projection_dimensions is None else {"method": "pca", "dimensions": projection_dimensions},
         )
         return await self._transport.call(operations.SAMPLE, Sample, path=self._path, body=body)
+
+    async def describe(self, *, filters: Filters | None = None, looked_at: int = 500, samples: int = 3) -> Description:
+        """What fields the items have, and what is in them, by a uniform sample of ``looked_at`` items."""
+        body = given(filters=filters_body(filters), looked_at=looked_at, samples=samples)
+        return await self._transport.call(operations.DESCRIBE, Description, path=self._path, body=body)
 
     # Measuring
 

@@ -37,6 +37,7 @@ from ..models import (
     CollectionInfo,
     CollectionStats,
     Counted,
+    Description,
     DocumentAdded,
     DocumentDeleted,
     DocumentPage,
@@ -611,6 +612,11 @@ class Collection(Searches):
             projection=None if projection_dimensions is None else {"method": "pca", "dimensions": projection_dimensions},
         )
         return self._transport.call(operations.SAMPLE, Sample, path=self._path, body=body)
+
+    def describe(self, *, filters: Filters | None = None, looked_at: int = 500, samples: int = 3) -> Description:
+        """What fields the items have, and what is in them, by a uniform sample of ``looked_at`` items."""
+        body = given(filters=filters_body(filters), looked_at=looked_at, samples=samples)
+        return self._transport.call(operations.DESCRIBE, Description, path=self._path, body=body)
 
     # Measuring
 

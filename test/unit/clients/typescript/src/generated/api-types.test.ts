@@ -98,6 +98,7 @@ test('the client has a method for each operation, and asks for none besides', as
   await collection.fetch(['x']);
   await collection.scrollPage();
   for await (const _item of collection.export()) throw new Error('nothing is there');
+  await collection.describe();
   await collection.sample();
   await collection.search({ vector: [1, 2] });
   await collection.bulkSearch([{ vector: [1, 2] }]);
