@@ -256,7 +256,7 @@ export function createService(options: {
     embedder,
     collectionObstacle: options.collectionObstacle,
     forget: (identity) => judgements.forget(identity),
-    aliasesGone: () => aliases.settled(),
+    aliasesSettled: () => aliases.settled(),
   });
   const backups = new BackupRequests({
     store,
@@ -402,6 +402,7 @@ export function createService(options: {
         openTarget,
         shipsLogs: config.backupLog === 'true',
         drop,
+        aliasesSettled: () => aliases.settled(),
         version: programVersion(),
       });
       return started(driver);

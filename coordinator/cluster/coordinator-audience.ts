@@ -86,7 +86,8 @@ async function untilStoreAnswers<Answer>(
 function notKnown(why: string, cause?: unknown): QuiverError {
   return new QuiverError(
     'unavailable',
-    `the aliases were changed, but ${why}: until it does, requests through other coordinators may find what was before`,
+    `${why}, so it is not certain that all coordinators know the last change of aliases: until they do, requests ` +
+      'through them may find what was before; the call may be retried',
     { cause },
   );
 }

@@ -22,12 +22,15 @@ export interface AliasesService {
   list(caller?: Scoped): Promise<AliasView[]>;
   /**
    * Does all of it, in its order, or nothing, and answers the aliases that it names as they are then. A collection may
-   * be named by an alias. Resolves when no request that begins later is answered by what was before. Errors:
-   * not_found; already_exists; forbidden for a caller without the role readwrite for an alias and for a collection that
-   * gets it; limit_exceeded; unavailable, also when it was done and a coordinator does not say that it knows.
+   * be named by an alias. Others may not know yet: who answers a client waits until it is `settled`, also where the
+   * outcome is that of an earlier request. Errors: not_found; already_exists; forbidden for a caller without the role
+   * readwrite for an alias and for a collection that gets it; limit_exceeded; unavailable.
    */
   change(actions: readonly AliasAction[], caller?: Scoped, dedup?: StoreDedup): Promise<AliasView[]>;
-  /** Resolves when no request that begins later is answered by what was before now. Errors: unavailable. */
+  /**
+   * Resolves when no request that begins later is answered by aliases of before the call. Errors: unavailable, when a
+   * coordinator does not say that it knows.
+   */
   settled(): Promise<void>;
   /** The collection that a name stands for now, where this thread is not certain of it. Errors: unavailable. */
   resolve(name: string): Promise<string>;

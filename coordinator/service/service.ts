@@ -23,6 +23,7 @@ import type { CollectionEmbedding } from '../models/collection-embedding';
 import type { OfTexts } from '../models/cut-text';
 import type { RerankProvider } from '../models/rerank/reranker';
 import type { Scoped } from './keys/collection-scope';
+import type { Role } from './keys/role';
 import type { StopWords } from './synonyms/own-stop-words';
 import type { SynonymRule } from './synonyms/synonym-rules';
 import type { KeyQuotaAdmission, KeyQuotaUse, KeyWriter } from './keys/quota/key-quota';
@@ -59,6 +60,8 @@ export interface AliasLookUp {
   readonly names: {
     /** The name of the collection that a name stands for: its own, unless it is an alias. Errors: unavailable. */
     resolve(name: string): string | Promise<string>;
+    /** The most that keys which name an alias have by it, while it stands for this collection. */
+    handsOn(alias: string, collection: string): Role;
   };
 }
 
@@ -124,8 +127,11 @@ export interface CollectionsService {
   ): Promise<CollectionView & { job?: string | undefined }>;
   /** Sets the quota, or takes it away with null; what is there already stays, whatever it takes. Errors: not_found. */
   setQuota(name: string, quota: StorageQuota | null, dedup?: StoreDedup): Promise<CollectionView>;
-  /** Errors: not_found; conflict for one that has aliases, unless they go `withAliases`. */
-  delete(name: string, dedup?: StoreDedup, withAliases?: boolean): Promise<void>;
+  /**
+   * Answers the aliases that went along, which others may know until they are `settled`. Errors: not_found; conflict
+   * for one that has aliases, unless they go `withAliases`; forbidden for a caller without the role readwrite for each.
+   */
+  delete(name: string, dedup?: StoreDedup, withAliases?: boolean, caller?: Scoped): Promise<string[]>;
   /** How far the collection's index is built. Errors: not_found, unavailable. */
   stats(name: string): Promise<CollectionStats>;
   /**

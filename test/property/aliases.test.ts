@@ -141,7 +141,10 @@ test('every request is answered by aliases that are in force while it runs', asy
         aliases: new Map([...aliases].filter(([, collection]) => collection !== name)),
       };
       const next = !collections.has(name) ? 'not_found' : own.length > 0 && !force ? 'conflict' : left;
-      return changed(next, () => service.collections.delete(name, undefined, force));
+      return changed(next, async () => {
+        const gone = await service.collections.delete(name, undefined, force);
+        if (gone.length > 0) await service.aliases.settled();
+      });
     }
     if (what === 2) {
       const i = below(PROCESSES);
@@ -159,7 +162,10 @@ test('every request is answered by aliases that are in force while it runs', asy
       const alias = pick(below(8) === 0 ? OWN : OTHERS);
       return type === 'delete' ? { type, alias } : { type, alias, collection: pick(below(3) === 0 ? OTHERS : OWN) };
     });
-    return changed(after(state, actions), () => service.aliases.change(actions));
+    return changed(after(state, actions), async () => {
+      await service.aliases.change(actions);
+      await service.aliases.settled();
+    });
   };
 
   let isOver = false;

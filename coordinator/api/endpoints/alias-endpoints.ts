@@ -1,3 +1,4 @@
+import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { AliasesService, AliasView } from '../../service/aliases-service';
 import { scopedOf } from '../requests/authorisation';
 import * as schemas from '../schema/alias-schemas';
@@ -9,6 +10,19 @@ const template = '/v1/aliases';
 
 function aliasData({ alias, collection, createdAt, switchedAt }: AliasView) {
   return { alias, collection, created_at: createdAt, switched_at: switchedAt };
+}
+
+/**
+ * Waits until everybody knows what was done with aliases. Not within what an Idempotency-Key has done once: that is
+ * done, and its repetition has to wait all the same. Errors: unavailable.
+ */
+export async function settled(aliases: Pick<AliasesService, 'settled'>, done: string): Promise<void> {
+  try {
+    await aliases.settled();
+  } catch (error) {
+    if (!isQuiverError(error) || error.kind !== 'unavailable') throw error;
+    throw new QuiverError('unavailable', `${done}, but ${error.message}`, { cause: error });
+  }
 }
 
 /** Who may do what follows from the names in the body, so the service judges it. */
@@ -43,14 +57,17 @@ export function aliasEndpoints({
       errors: [400, 403, 404, 409],
       isOnce: true,
       handle: async ({ body, key, about, inStore }) => {
-        about(`aliases:${[...new Set(body.actions.map(({ alias }) => alias))].join(',')}`.slice(0, TARGET_MAX));
-        let isDone = false;
-        const changed = await inStore((dedup) => {
-          isDone = true;
-          return aliases.change(body.actions, scopedOf(key), dedup);
-        });
-        // An earlier request did it, and its answer may have been lost before everybody knew.
-        if (!isDone) await aliases.settled();
+        about(
+          aliasTarget(
+            body.actions.map((action) =>
+              action.type === 'delete'
+                ? `delete ${action.alias}`
+                : `${action.type} ${action.alias}>${action.collection}`,
+            ),
+          ),
+        );
+        const changed = await inStore((dedup) => aliases.change(body.actions, scopedOf(key), dedup));
+        await settled(aliases, 'the aliases were changed');
         return dataAnswer({ aliases: changed.map(aliasData) });
       },
     }),
@@ -70,3 +87,8 @@ export function aliasEndpoints({
 
 /** Characters of what the audit log says of one request. */
 const TARGET_MAX = 1_000;
+
+/** What the audit log says of aliases that a request changes. */
+export function aliasTarget(actions: string[]): string {
+  return `aliases:${actions.join(',')}`.slice(0, TARGET_MAX);
+}

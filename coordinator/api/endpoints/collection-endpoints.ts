@@ -8,6 +8,7 @@ import type {
   VectorsService,
   VectorView,
 } from '../../service/service';
+import type { AliasesService } from '../../service/aliases-service';
 import type { z } from 'zod';
 import type { CollectionEmbedding } from '../../models/collection-embedding';
 import type { KeywordFields } from '../../../shared/contract/shard/keyword-fields';
@@ -15,6 +16,7 @@ import { takenFrom } from '../../service/pages';
 import { exportedVectorJson } from '../answers/answer-json';
 import { mustAdminister, scopedOf, seenBy } from '../requests/authorisation';
 import type { VectorFormat, VectorFormats } from '../body/vector-format';
+import { aliasTarget, settled } from './alias-endpoints';
 import { dataAnswer, defineEndpoint } from './define-endpoint';
 import type { Endpoint } from './endpoint';
 import type { HttpLimits } from '../requests/http-limits';
@@ -139,11 +141,12 @@ async function* exportPieces(
 
 export function collectionEndpoints(parts: {
   collections: CollectionsService;
+  aliases: Pick<AliasesService, 'settled'>;
   vectors: Pick<VectorsService, 'export'>;
   formats: VectorFormats;
   limits: HttpLimits;
 }): Endpoint[] {
-  const { collections, vectors, formats, limits } = parts;
+  const { collections, aliases, vectors, formats, limits } = parts;
   return [
     defineEndpoint({
       method: 'POST',
@@ -390,8 +393,13 @@ export function collectionEndpoints(parts: {
       answer: { type: 'data', schema: schemas.collectionDeletedAnswer },
       errors: [404, 409],
       isOnce: true,
-      handle: async ({ path, query, inStore }) => {
-        await inStore((dedup) => collections.delete(path.name, dedup, query.force));
+      handle: async ({ path, query, key, about, inStore }) => {
+        // Outcomes of earlier versions have none.
+        const gone = (await inStore((dedup) => collections.delete(path.name, dedup, query.force, scopedOf(key)))) ?? [];
+        if (gone.length > 0) {
+          about(aliasTarget(gone.map((alias) => `delete ${alias}`)));
+          await settled(aliases, 'the collection was deleted with its aliases');
+        }
         return dataAnswer({ deleted: path.name, name: path.name, status: 'deleted' });
       },
     }),

@@ -304,7 +304,7 @@ export class Pipeline {
       exchange.collection = collection;
       if (key === null || access === 'public') return collection;
       if (name === collection) mustUse(key, access, collection);
-      else mustUseAlias(key, access, name, collection);
+      else mustUseAlias(key, access, name, collection, this.parts.aliases.handsOn(name, collection));
       return collection;
     };
     const use = (name: string): string | Promise<string> => {

@@ -1,5 +1,5 @@
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
-import { reachesSomewhere, roleByAlias, roleFor, type Scoped } from '../../service/keys/collection-scope';
+import { reachesSomewhere, roleByAlias, roleFor, scopeNaming, type Scoped } from '../../service/keys/collection-scope';
 import type { Caller as AnyCaller } from '../../service/keys/caller';
 import { reaches, type Role } from '../../service/keys/role';
 import type { Endpoint } from '../endpoints/endpoint';
@@ -41,19 +41,25 @@ export function mustUse(key: Caller, access: Role, collection: string): void {
   mustHave(roleFor(key, collection), access, collection);
 }
 
-/** The same of a collection that is called by an alias, by which messages call it, too. */
-export function mustUseAlias(key: Caller, access: Role, alias: string, collection: string): void {
+/**
+ * The same of a collection that is called by an alias, by which messages call it, too. `handsOn`: the most that the
+ * alias gives to keys that name it.
+ */
+export function mustUseAlias(key: Caller, access: Role, alias: string, collection: string, handsOn: Role): void {
   if (key.collections === null) return;
-  mustHave(roleByAlias(key, alias, collection), access, alias);
+  const role = roleByAlias(key, alias, collection, handsOn);
+  const given = scopeNaming(key, alias)?.role ?? key.role;
+  const why = role === handsOn && !reaches(handsOn, given) ? ', as much as who moved the alias there has' : '';
+  mustHave(role, access, alias, why);
 }
 
-function mustHave(role: Role | null, access: Role, collection: string): void {
+function mustHave(role: Role | null, access: Role, collection: string, why = ''): void {
   if (role === null)
     throw new QuiverError(
       'forbidden',
       `this key may not use the collection ${JSON.stringify(collection.slice(0, SHOWN_NAME_MAX))}`,
     );
-  if (!reaches(role, access)) throw lacksRole(access, role, collection);
+  if (!reaches(role, access)) throw lacksRole(access, role, collection, why);
 }
 
 /** Whether a caller has the role admin for a collection, where only a part of a request needs it. Errors: forbidden. */
@@ -92,10 +98,11 @@ export function namesSeenBy(key: Caller | null, names: string[]): string[] {
 
 const SHOWN_NAME_MAX = 255;
 
-function lacksRole(needed: Role, role: Role, collection?: string): QuiverError {
+function lacksRole(needed: Role, role: Role, collection?: string, why = ''): QuiverError {
   const where = collection === undefined ? '' : ` for the collection ${JSON.stringify(collection)}`;
   return new QuiverError(
     'forbidden',
-    `this needs a key with the role ${needed}${needed === 'readwrite' ? ' or admin' : ''}${where}; this key's role is ${role}`,
+    `this needs a key with the role ${needed}${needed === 'readwrite' ? ' or admin' : ''}${where}; ` +
+      `this key's role is ${role}${why}`,
   );
 }

@@ -14,6 +14,7 @@ import { V8HeapGrowth } from '../load/heap-growth';
 import { closeUnlistened, createHttpServer, overloadBounds, startUnlistened } from '../http/http-server';
 import { type ApiCertificate, TlsDoor } from '../connections/tls-door';
 import type { AnsweredRequest } from '../http/observer';
+import type { KnownAlias } from '../../service/aliases/alias-names';
 import { tenureIn } from '../../service/aliases/alias-tenure';
 import { KeyDirectory } from '../../service/keys/key-directory';
 import type { KeyRecord } from '../../service/keys/key-record';
@@ -124,7 +125,7 @@ export function serveHttpThread(parts: {
     'keys.remove': (id: number, place: number) => keys.remove(id, place),
     'tokens.keys': (known: readonly PublicKey[]) => tokens?.useKeys(known),
     'catalog.forget': (name: string) => catalog.forget(name),
-    'aliases.put': (aliases: [alias: string, collection: string][]) => aliasNames.put(aliases),
+    'aliases.put': (aliases: KnownAlias[]) => aliasNames.put(aliases),
     flush: () => {
       reportSpans();
       reports.flush();

@@ -47,6 +47,8 @@ export interface RestorePassParts {
   clock: Clock;
   /** Drops shards, and then the intent to do so. */
   drop: (intent: DropIntent) => Promise<void>;
+  /** Resolves when everybody knows the aliases as they are. Errors: unavailable. */
+  aliasesSettled: () => Promise<void>;
   stop: AbortSignal;
 }
 
@@ -81,6 +83,8 @@ export class RestorePass {
     for (const { record, into } of parts) {
       if (into !== null || (await this.stateOf(record)) !== 'creating') continue;
       const { seed: _seed, ...published } = record;
+      // Its name may be that of an alias which others still know.
+      await this.parts.aliasesSettled();
       await this.parts.catalog.publish(published);
     }
     const gone = await Promise.all(

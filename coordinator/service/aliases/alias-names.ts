@@ -1,3 +1,5 @@
+import type { Role } from '../keys/role';
+
 /** How long what a process knows of aliases is certain. */
 export interface AliasTenure {
   /** Whether it is now. */
@@ -7,6 +9,9 @@ export interface AliasTenure {
 /** Of a process that alone changes them. */
 export const OWN_ALIASES: AliasTenure = { isHeld: () => true };
 
+/** An alias as all threads know it, and what keys that name it have by it at most. */
+export type KnownAlias = readonly [alias: string, collection: string, handsOn: Role];
+
 /**
  * The aliases on one thread, for every request: a look-up in a map. What is found holds as long as the process is a
  * member of the cluster, because whoever changes aliases waits for all members; later, `ask` says what a name stands
@@ -14,6 +19,8 @@ export const OWN_ALIASES: AliasTenure = { isHeld: () => true };
  */
 export class AliasNames {
   private collections: ReadonlyMap<string, string> = new Map();
+  /** Those that hand on less than the role admin. */
+  private limited: ReadonlyMap<string, Role> = new Map();
 
   /** `isCollection`: whether this thread knows a collection of this name. */
   constructor(
@@ -24,14 +31,23 @@ export class AliasNames {
     },
   ) {}
 
-  /** Puts all aliases in the place of those before: pairs of an alias and the name of its collection. */
-  put(aliases: Iterable<readonly [alias: string, collection: string]>): void {
-    this.collections = new Map(aliases);
+  /** Puts all aliases in the place of those before. */
+  put(aliases: readonly KnownAlias[]): void {
+    this.collections = new Map(aliases.map(([alias, collection]) => [alias, collection]));
+    this.limited = new Map(
+      aliases.filter(([, , handsOn]) => handsOn !== 'admin').map(([alias, , handsOn]) => [alias, handsOn]),
+    );
   }
 
   /** What the alias stands for as far as this thread knows; null: it is none. */
   known(name: string): string | null {
     return this.collections.get(name) ?? null;
+  }
+
+  /** The most that keys which name an alias have by it, while it stands for this collection. */
+  handsOn(alias: string, collection: string): Role {
+    // Of one that was moved, as others say, it is not known here yet who did that.
+    return this.collections.get(alias) === collection ? (this.limited.get(alias) ?? 'admin') : 'readwrite';
   }
 
   /** The name of the collection that a name stands for: its own, unless it is an alias. Errors: unavailable. */

@@ -18,9 +18,9 @@ import type { CollectionObstacle } from '../collections/collection-obstacle';
 import { collectionPath } from '../collections/collection-record';
 import { LostAnswers } from '../collections/lost-answers';
 import { mustBeFirst, outcomeTransaction, type StoreDedup } from '../idempotency/store-dedup';
-import { roleFor, scopeNaming, type Scoped } from '../keys/collection-scope';
-import { reaches } from '../keys/role';
-import { AliasNames, type AliasTenure } from './alias-names';
+import type { Scoped } from '../keys/collection-scope';
+import { AliasNames, type AliasTenure, type KnownAlias } from './alias-names';
+import { mustWrite, seesAlias } from '../keys/alias-rights';
 
 /** Every failed attempt means that another change was made. So many in a row mean that the store is out of order. */
 const ATTEMPTS_MAX = 32;
@@ -71,6 +71,8 @@ export class StoredAliases implements AliasesService {
   private reading: Promise<unknown> = Promise.resolve();
   /** Whether the store did not answer the last question in time. */
   private isStoreLate = false;
+  /** What everybody knew, with its revision: that of a store that was put back may come again. */
+  private settledAs: { revision: number; value: string } | null = null;
 
   constructor(private readonly parts: Parts) {
     const { store, log, tenure } = parts;
@@ -87,7 +89,7 @@ export class StoredAliases implements AliasesService {
       ask: (name) => this.resolve(name),
     });
     this.entries.onChange(() => {
-      this.names.put(this.pairs());
+      this.names.put(this.all());
       for (const listener of this.listeners) listener();
     });
   }
@@ -102,8 +104,8 @@ export class StoredAliases implements AliasesService {
   }
 
   /** Tells all aliases, and from now on again after each change. Answers what ends that. */
-  onChange(listener: (pairs: [alias: string, collection: string][]) => void): () => void {
-    const tell = (): void => listener(this.pairs());
+  onChange(listener: (aliases: KnownAlias[]) => void): () => void {
+    const tell = (): void => listener(this.all());
     tell();
     this.listeners.add(tell);
     return () => this.listeners.delete(tell);
@@ -138,12 +140,16 @@ export class StoredAliases implements AliasesService {
     return this.next;
   }
 
-  /** Resolves when everybody knows the aliases as they are in the store now. Errors: unavailable. */
   async settled(): Promise<void> {
     await this.refresh();
     const { revision } = this;
+    // There never were any.
+    if (revision === 0) return;
+    const value = aliasesToValue(this.table);
+    if (this.settledAs?.revision === revision && this.settledAs.value === value) return;
     await this.known(revision);
     await this.parts.audience.know(revision);
+    this.settledAs = { revision, value };
   }
 
   /** What this process knows of a name, for another that is not certain. */
@@ -186,7 +192,10 @@ export class StoredAliases implements AliasesService {
     const answers = await this.parts.audience.ask(name);
     const heard = [this.tell(name), ...answers.filter((answer) => answer !== null)];
     if (heard.length <= answers.length && !heard.some(({ isHeld }) => isHeld)) return null;
-    return heard.reduce((last, one) => (one.revision > last.revision ? one : last)).collection;
+    // Revisions of a store that was put back are smaller than those before.
+    const certain = heard.filter(({ isHeld }) => isHeld);
+    return (certain.length > 0 ? certain : heard).reduce((last, one) => (one.revision > last.revision ? one : last))
+      .collection;
   }
 
   async list(caller?: Scoped): Promise<AliasView[]> {
@@ -198,14 +207,13 @@ export class StoredAliases implements AliasesService {
   }
 
   async change(actions: readonly AliasAction[], caller?: Scoped, dedup?: StoreDedup): Promise<AliasView[]> {
-    const { store, obstacle, audience } = this.parts;
+    const { store, obstacle } = this.parts;
     const reason = obstacle('aliases', 'collections can have aliases');
     if (reason !== null) throw new QuiverError('unavailable', reason);
     const lost = new LostAnswers();
     let sent: string | null = null;
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const found = await lost.orLost(store.get(ALIASES_PATH));
-      let revision = found?.revision ?? 0;
       let table = aliasesFromEntry(found);
       // Of an attempt before, whose answer was lost.
       if (found === null || found.value !== sent) {
@@ -215,7 +223,7 @@ export class StoredAliases implements AliasesService {
         const { guards, changes } = outcomeTransaction(dedup, viewsOf(table, actions));
         const result = await lost.unlessLost(
           store.transact(
-            [{ key: ALIASES_PATH, revision }, ...changed.guards, ...guards],
+            [{ key: ALIASES_PATH, revision: found?.revision ?? 0 }, ...changed.guards, ...guards],
             [{ type: 'put', key: ALIASES_PATH, value }, ...changes],
           ),
         );
@@ -223,11 +231,8 @@ export class StoredAliases implements AliasesService {
         if (result === null) continue;
         mustBeFirst(dedup, result);
         if (!result.applied) continue;
-        revision = result.revision;
-        this.entries.put({ key: ALIASES_PATH, value, revision });
+        this.entries.put({ key: ALIASES_PATH, value, revision: result.revision });
       }
-      await this.known(revision);
-      await audience.know(revision);
       return viewsOf(table, actions);
     }
     throw new QuiverError(
@@ -266,13 +271,14 @@ export class StoredAliases implements AliasesService {
         continue;
       }
       const name = next.get(action.collection)?.collection ?? action.collection;
-      mustWrite(caller, name, action.collection);
+      const handsOn = mustWrite(caller, name, JSON.stringify(action.collection));
       const { entry } = await catalog.readEntry(name);
       guards.set(entry.key, entry.revision);
       next.set(alias, {
         collection: name,
         createdAt: present?.createdAt ?? now,
         switchedAt: present === undefined ? null : now,
+        handsOn,
       });
     }
     if (next.size > ALIASES_MAX && next.size > table.size)
@@ -284,9 +290,12 @@ export class StoredAliases implements AliasesService {
     return this.entries.get(ALIASES_PATH)?.revision ?? 0;
   }
 
-  private pairs(): [alias: string, collection: string][] {
-    const table = this.entries.get(ALIASES_PATH)?.value ?? new Map<string, AliasRecord>();
-    return [...table].map(([alias, { collection }]) => [alias, collection]);
+  private get table(): AliasTable {
+    return this.entries.get(ALIASES_PATH)?.value ?? new Map<string, AliasRecord>();
+  }
+
+  private all(): KnownAlias[] {
+    return [...this.table].map(([alias, { collection, handsOn }]) => [alias, collection, handsOn]);
   }
 }
 
@@ -300,21 +309,4 @@ function viewsOf(table: AliasTable, actions: readonly AliasAction[]): AliasView[
 
 function viewOf(alias: string, { collection, createdAt, switchedAt }: AliasRecord): AliasView {
   return { alias, collection, createdAt, switchedAt };
-}
-
-function seesAlias(caller: Scoped, alias: string, collection: string): boolean {
-  return roleFor(caller, collection) !== null || scopeNaming(caller, alias) !== null;
-}
-
-/**
- * What is said does not depend on whether there is one of this name. `shown`: what the caller called it. Errors:
- * forbidden.
- */
-function mustWrite(caller: Scoped | undefined, name: string, shown = name): void {
-  const role = caller === undefined ? 'admin' : roleFor(caller, name);
-  if (role === null || !reaches(role, 'readwrite'))
-    throw new QuiverError(
-      'forbidden',
-      `this needs a key with the role readwrite or admin for ${JSON.stringify(shown)}`,
-    );
 }

@@ -1,5 +1,6 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { StoreEntry } from '../../../shared/cluster-store/cluster-store';
+import type { Role } from '../keys/role';
 
 /**
  * All aliases are one entry: a change of several is one put, and whoever makes or deletes a collection guards one
@@ -15,6 +16,11 @@ export interface AliasRecord {
   collection: string;
   createdAt: string;
   switchedAt: string | null;
+  /**
+   * The role that whoever moved it there has for the collection. By the alias, keys that name it have no more: nobody
+   * gives what he does not have.
+   */
+  handsOn: Role;
 }
 
 /** By the name of the alias. */
@@ -22,11 +28,12 @@ export type AliasTable = ReadonlyMap<string, AliasRecord>;
 
 export function aliasesToValue(table: AliasTable): string {
   return JSON.stringify({
-    aliases: [...table].map(([alias, { collection, createdAt, switchedAt }]) => ({
+    aliases: [...table].map(([alias, { collection, createdAt, switchedAt, handsOn }]) => ({
       alias,
       collection,
       created_at: createdAt,
       ...(switchedAt !== null && { switched_at: switchedAt }),
+      ...(handsOn !== 'admin' && { hands_on: handsOn }),
     })),
   });
 }
@@ -36,12 +43,12 @@ export function aliasesFromEntry(entry: Pick<StoreEntry, 'key' | 'value'> | null
   if (entry === null) return new Map();
   try {
     const { aliases } = JSON.parse(entry.value) as {
-      aliases: { alias: string; collection: string; created_at: string; switched_at?: string }[];
+      aliases: { alias: string; collection: string; created_at: string; switched_at?: string; hands_on?: Role }[];
     };
     return new Map(
-      aliases.map(({ alias, collection, created_at: createdAt, switched_at: switchedAt = null }) => [
+      aliases.map(({ alias, collection, created_at, switched_at = null, hands_on = 'admin' }) => [
         alias,
-        { collection, createdAt, switchedAt },
+        { collection, createdAt: created_at, switchedAt: switched_at, handsOn: hands_on },
       ]),
     );
   } catch (cause) {

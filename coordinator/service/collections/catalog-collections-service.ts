@@ -113,7 +113,7 @@ export class CatalogCollectionsService implements CollectionsService {
   private readonly reshards: Reshards;
   private readonly upkeep: Upkeep;
   private readonly forget: (identity: string) => Promise<void>;
-  private readonly aliasesGone: () => Promise<void>;
+  private readonly aliasesSettled: () => Promise<void>;
   private readonly sets: ShardSets<CollectionRecord>;
 
   constructor(options: {
@@ -131,8 +131,8 @@ export class CatalogCollectionsService implements CollectionsService {
     upkeep: Upkeep;
     /** Removes what is kept beside a collection that is gone. Errors: unavailable. */
     forget?: (identity: string) => Promise<void>;
-    /** Resolves when everybody knows that aliases of a deleted collection are gone. Errors: unavailable. */
-    aliasesGone?: () => Promise<void>;
+    /** Resolves when everybody knows the aliases as they are. Errors: unavailable. */
+    aliasesSettled?: () => Promise<void>;
   }) {
     this.catalog = options.catalog;
     this.shards = options.shards;
@@ -147,7 +147,7 @@ export class CatalogCollectionsService implements CollectionsService {
     this.reshards = options.reshards;
     this.upkeep = options.upkeep;
     this.forget = options.forget ?? (async () => undefined);
-    this.aliasesGone = options.aliasesGone ?? (async () => undefined);
+    this.aliasesSettled = options.aliasesSettled ?? (async () => undefined);
     this.sets = new ShardSets(options);
   }
 
@@ -200,7 +200,11 @@ export class CatalogCollectionsService implements CollectionsService {
     };
     const reserved = await this.reserved(wanted);
     try {
+      // Its name may be that of an alias which others still know; nobody can make another of this name any more.
+      const known = this.aliasesSettled();
+      known.catch(() => undefined);
       await this.openShards(reserved, 'make');
+      await known;
       return viewOf(
         await this.catalog.publish(reserved, dedup && { dedup, resultOf: (record) => viewOf(record, 0) }),
         0,
@@ -324,10 +328,10 @@ export class CatalogCollectionsService implements CollectionsService {
   }
 
   /** Resolves when the shards are gone, too. A shard that can't be reached is dropped by a later recovery. */
-  async delete(name: string, dedup?: StoreDedup, withAliases = false): Promise<void> {
-    const intent = await this.catalog.remove(name, dedup, withAliases);
+  async delete(name: string, dedup?: StoreDedup, withAliases = false, caller?: Scoped): Promise<string[]> {
+    const { intent, aliases } = await this.catalog.remove(name, dedup, withAliases, caller);
     await this.dropShards(intent).catch((error: unknown) => this.leaveDrop(intent, error));
-    if (withAliases) await this.aliasesGone();
+    return aliases;
   }
 
   /**

@@ -1,7 +1,9 @@
 import type { ClusterStore, Guard, StoreChange, StoreEntry } from '../../../shared/cluster-store/cluster-store';
 import { readableEntries } from '../readable-entries';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
+import { mustWrite } from '../keys/alias-rights';
 import { outcomeTransaction, mustBeFirst, type StoreDedup } from '../idempotency/store-dedup';
+import type { Scoped } from '../keys/collection-scope';
 import { collectionNotFound } from '../routing/collection-not-found';
 import {
   ALIASES_PATH,
@@ -309,28 +311,40 @@ export class CollectionCatalog {
   }
 
   /**
-   * Removes a visible collection, so that its name is free at once, and leaves the intent to drop its shards. Errors:
-   * not_found; conflict for one that has aliases, which go with it only where `withAliases` says so.
+   * Removes a visible collection, so that its name is free at once, and leaves the intent to drop its shards. Answers
+   * the aliases that went along, too. Errors: not_found; conflict for one that has aliases, which go with it only where
+   * `withAliases` says so; forbidden where `caller` may not change each of them.
    */
-  async remove(name: string, dedup?: StoreDedup, withAliases = false): Promise<DropIntent> {
+  async remove(
+    name: string,
+    dedup?: StoreDedup,
+    withAliases = false,
+    caller?: Scoped,
+  ): Promise<{ intent: DropIntent; aliases: string[] }> {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const found = await this.readEntry(name);
-      const intent = await this.turnIntoDrop(found, dedup, await this.aliasesGoing(name, withAliases));
-      if (intent !== null) return intent;
+      const { aliases, ...step } = await this.aliasesGoing(name, withAliases, caller);
+      const intent = await this.turnIntoDrop(found, dedup && { dedup, result: aliases }, step);
+      if (intent !== null) return { intent, aliases };
     }
     throw tooBusy(name);
   }
 
-  /** What has to be in the transaction that deletes a collection, for its aliases. Errors: conflict. */
-  private async aliasesGoing(name: string, withAliases: boolean): Promise<StoreStep> {
+  /** What has to be in the transaction that deletes a collection, for its aliases. Errors: conflict; forbidden. */
+  private async aliasesGoing(
+    name: string,
+    withAliases: boolean,
+    caller: Scoped | undefined,
+  ): Promise<StoreStep & { aliases: string[] }> {
     const entry = await this.store.get(ALIASES_PATH);
     const table = aliasesFromEntry(entry);
     const guards = [{ key: ALIASES_PATH, revision: entry?.revision ?? 0 }];
     const aliases = aliasesOf(table, name);
-    if (aliases.length === 0) return { guards, changes: [] };
+    if (aliases.length === 0) return { aliases, guards, changes: [] };
     if (!withAliases) throw hasAliases(name, aliases);
+    for (const alias of aliases) mustWrite(caller, alias, `${JSON.stringify(alias)}, an alias that would go with it`);
     const value = aliasesToValue(withoutAliasesOf(table, name));
-    return { guards, changes: [{ type: 'put', key: ALIASES_PATH, value }] };
+    return { aliases, guards, changes: [{ type: 'put', key: ALIASES_PATH, value }] };
   }
 
   /**
@@ -392,12 +406,12 @@ export class CollectionCatalog {
 
   private async turnIntoDrop(
     found: { entry: StoreEntry; record: CollectionRecord },
-    dedup?: StoreDedup,
+    once?: { dedup: StoreDedup; result: unknown },
     besides: StoreStep = { guards: [], changes: [] },
   ): Promise<DropIntent | null> {
     const { uid, identity, name, shards, replicas } = found.record;
     const intent = { uid, identity, name, shards, replicas };
-    const { guards, changes } = outcomeTransaction(dedup, null);
+    const { guards, changes } = outcomeTransaction(once?.dedup, once?.result);
     const result = await this.store.transact(
       [{ key: found.entry.key, revision: found.entry.revision }, ...besides.guards, ...guards],
       [
@@ -407,7 +421,7 @@ export class CollectionCatalog {
         ...changes,
       ],
     );
-    mustBeFirst(dedup, result);
+    mustBeFirst(once?.dedup, result);
     if (!result.applied) return null;
     this.directory.remove(name, result.revision);
     return intent;

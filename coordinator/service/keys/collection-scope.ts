@@ -38,11 +38,15 @@ export function scopeNaming({ collections }: Scoped, name: string): CollectionSc
 
 /**
  * The role that a key has for a collection that it calls by an alias: that for the collection, unless the key names the
- * alias itself. null: none.
+ * alias itself. Then it has what it says there, as far as the alias hands on so much or it has as much for the
+ * collection. null: none.
  */
-export function roleByAlias(key: Scoped, alias: string, collection: string): Role | null {
+export function roleByAlias(key: Scoped, alias: string, collection: string, handsOn: Role): Role | null {
   const scope = scopeNaming(key, alias);
-  return scope === null ? roleFor(key, collection) : (scope.role ?? key.role);
+  const own = roleFor(key, collection);
+  if (scope === null) return own;
+  const given = scope.role ?? key.role;
+  return reaches(handsOn, given) || own === given ? given : handsOn;
 }
 
 /** Whether there may be a collection for which the key has this role. */

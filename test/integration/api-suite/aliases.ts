@@ -181,6 +181,27 @@ export function aliasesSuite(context: SuiteContext): void {
       await gone(alias);
     });
 
+    test('hand on no more than what who moves them has', async () => {
+      const one = await context.collection();
+      const alias = `${one}-handed`;
+      const keyFor = async (role: string, collections: object[]): Promise<{ key: string }> => {
+        const { key } = dataOf(await context.api.post('/v1/admin/keys', { name: 'limited', role, collections }));
+        return { key };
+      };
+      const quota = (name: string, more: object): Promise<ApiAnswer> =>
+        context.api.post(`/v1/collections/${name}/quota`, {}, more);
+      const mover = await keyFor('readwrite', [{ name: alias, role: 'admin' }, { name: one }]);
+      const other = await keyFor('readonly', [{ name: alias, role: 'admin' }]);
+      errorOf(await quota(one, mover), 403);
+      dataOf(await change([{ create: { alias, collection: one } }], mover));
+      for (const key of [mover, other]) expect(errorOf(await quota(alias, key), 403)).toContain('who moved the alias');
+      dataOf(await context.api.post(`/v1/collections/${alias}/search`, { vector: [1, 2, 3] }, other));
+      // Who may administer the collection hands that on.
+      dataOf(await change([{ switch: { alias, collection: one } }]));
+      for (const key of [mover, other]) dataOf(await quota(alias, key));
+      await gone(alias);
+    });
+
     test.each([
       ['no actions', {}, 422, /actions is required/],
       ['an empty list', { actions: [] }, 422, /actions must not be empty/],

@@ -62,7 +62,7 @@ test('one that stays a member and says nothing makes it an error, which says tha
   known.catch(() => undefined);
   await eventually('it is asked', () => asked.length > 0);
   clock.advance(1_001);
-  await expect(known).rejects.toThrow('the aliases were changed, but coordinator a does not answer');
+  await expect(known).rejects.toThrow('coordinator a does not answer, so it is not certain');
 });
 
 test('a store that is away is asked again, as long as there is time', async () => {
@@ -76,7 +76,7 @@ test('a store that is away is asked again, as long as there is time', async () =
   const never = audience.know(8);
   never.catch(() => undefined);
   clock.advance(1_001);
-  await expect(never).rejects.toThrow('the aliases were changed, but the cluster store is away');
+  await expect(never).rejects.toThrow('the cluster store is away, so it is not certain');
 });
 
 test('what others know of a name is what each says', async () => {

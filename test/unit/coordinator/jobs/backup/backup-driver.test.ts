@@ -133,6 +133,7 @@ async function drive(
       catalog: null as never,
       quota: null as never,
       drop: never,
+      aliasesSettled: never,
     },
   });
   drivers.push(driver);

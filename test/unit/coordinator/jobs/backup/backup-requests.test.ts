@@ -133,7 +133,7 @@ test('nothing is restored into a name that is an alias', async () => {
   const shards = [{ items: 0, totalBytes: 1, needs: [ID], manifest: object }];
   const collections = [{ name: 'c', uid: 'c', record, shards }];
   objects.set(key, sealedText({ ...manifest, collections }, { seals: TEST_SEALS, key }));
-  const aliases = new Map([['c', { collection: 'other', createdAt: '', switchedAt: null }]]);
+  const aliases = new Map([['c', { collection: 'other', createdAt: '', switchedAt: null, handsOn: 'admin' as const }]]);
   await store.transact([], [{ type: 'put', key: ALIASES_PATH, value: aliasesToValue(aliases) }]);
   await expect(requests.restore({ backup: ID, rename: {}, keys: false })).rejects.toMatchObject({
     kind: 'already_exists',

@@ -50,8 +50,10 @@ const record: CollectionRecord = {
 const self = { node: 'n', store: 's' };
 const clock = new ManualClock(0);
 let store: ClusterStore;
+let aliasesSettled: () => Promise<void>;
 
 beforeEach(async () => {
+  aliasesSettled = async () => undefined;
   store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
 });
 afterEach(() => store.close());
@@ -124,6 +126,7 @@ async function passOf(
     quota,
     clock,
     drop,
+    aliasesSettled: () => aliasesSettled(),
     stop: new AbortController().signal,
   });
 }
@@ -140,6 +143,18 @@ test('before anybody may write to a shard, it is no longer to begin with what th
   ).run();
   // Each of them serves with its seed, and then without, and is not visible yet.
   expect(seen).toEqual(['b 1 false', 'b 1 false', 'none 2 false', 'none 2 false']);
+  expect(await published()).toBe(true);
+});
+
+test('a collection is not published while others may know an alias of its name', async () => {
+  aliasesSettled = async () => {
+    expect(await published()).toBe(false);
+    throw new QuiverError('unavailable', 'coordinator b does not answer');
+  };
+  await expect((await passOf(async () => undefined)).run()).rejects.toThrow('coordinator b does not answer');
+  expect(await published()).toBe(false);
+  aliasesSettled = async () => undefined;
+  await (await passOf(async () => undefined, { isStored: true })).run();
   expect(await published()).toBe(true);
 });
 

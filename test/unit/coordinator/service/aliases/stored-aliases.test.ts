@@ -131,11 +131,15 @@ test('a change is answered when everybody knows it, this process and the others'
     steps.push('others');
     await new Promise<void>((done) => (release = done));
   });
-  const changed = service.aliases.change([toOne]).then(() => steps.push('answered'));
+  await service.aliases.change([toOne]);
+  const changed = service.aliases.settled().then(() => steps.push('answered'));
   await eventually('the others are asked', () => steps.includes('others'));
   expect(steps).toEqual(['threads', 'others']);
   release();
   await changed;
+  // What all know is not asked for again.
+  await service.aliases.settled();
+  expect(steps).toEqual(['threads', 'others', 'answered']);
   // What another process changed is known when the watch has told it.
   store.isLate = true;
   const { revision } = (await store.list(ALIASES_PATH)).entries[0];
@@ -148,9 +152,60 @@ test('a change is answered when everybody knows it, this process and the others'
   expect(service.aliases.names.resolve('a')).toBe('a');
 });
 
+test('a collection gets the name of a deleted alias when nobody takes it for the alias any more', async () => {
+  const inner = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
+  const late = new LateStore(inner);
+  const { service: other } = await plainService({ store: late, shards });
+  let asked = (): void => undefined;
+  const know = (revision: number): Promise<void> => {
+    asked();
+    return other.aliases.known(revision);
+  };
+  const { service } = await plainService({ store: inner, shards, aliasAudience: { know, ask: async () => [] } });
+  await service.collections.create(newCollection('one'));
+  await service.aliases.change([toOne]);
+  await service.aliases.settled();
+  late.isLate = true;
+  await service.aliases.change([{ type: 'delete', alias: 'a' }]);
+  const isAsked = new Promise<void>((done) => (asked = done));
+  const meant = service.collections.create(newCollection('a')).then(() => other.aliases.names.resolve('a'));
+  await Promise.race([isAsked, meant]);
+  expect(other.aliases.names.resolve('a')).toBe('one');
+  await expect(service.collections.get('a')).rejects.toMatchObject({ kind: 'not_found' });
+  late.hear();
+  expect(await meant).toBe('a');
+});
+
+test('a collection is not made where another may take its name for an alias', async () => {
+  const { service, audience } = await setUp();
+  await service.aliases.change([toOne]);
+  await service.aliases.change([{ type: 'delete', alias: 'a' }]);
+  jest.spyOn(audience, 'know').mockRejectedValueOnce(new QuiverError('unavailable', 'coordinator b does not answer'));
+  await expect(service.collections.create(newCollection('a'))).rejects.toThrow('coordinator b does not answer');
+  await expect(service.collections.get('a')).rejects.toMatchObject({ kind: 'not_found' });
+  expect((await service.collections.create(newCollection('a'))).name).toBe('a');
+});
+
+test('an alias hands on what its mover has, and everybody knows that', async () => {
+  const { service, other } = await setUp();
+  await service.aliases.change([toOne], { role: 'readwrite', collections: null });
+  expect(service.aliases.names.handsOn('a', 'one')).toBe('readwrite');
+  await eventually('the other knows it', () => other.aliases.names.known('a') === 'one');
+  expect(other.aliases.names.handsOn('a', 'one')).toBe('readwrite');
+  await service.aliases.change([toTwo]);
+  expect(service.aliases.names.handsOn('a', 'two')).toBe('admin');
+  // What is heard from elsewhere is not known here.
+  expect(service.aliases.names.handsOn('a', 'elsewhere')).toBe('readwrite');
+});
+
 test('there are only so many aliases', async () => {
   const { store, service } = await setUp();
-  const record = { collection: 'one', createdAt: '2026-01-01T00:00:00.000Z', switchedAt: null };
+  const record = {
+    collection: 'one',
+    createdAt: '2026-01-01T00:00:00.000Z',
+    switchedAt: null,
+    handsOn: 'admin',
+  } as const;
   const full = new Map(Array.from({ length: ALIASES_MAX }, (_, i) => [`a${i}`, record]));
   await store.transact([], [{ type: 'put', key: ALIASES_PATH, value: aliasesToValue(full) }]);
   await expect(service.aliases.change([toOne])).rejects.toMatchObject({ kind: 'limit_exceeded' });
@@ -220,6 +275,9 @@ describe('what this process is not certain of', () => {
     await expect(service.aliases.names.resolve('a')).resolves.toBe('one');
     hears([of(false, 1, 'earlier')]);
     await expect(service.aliases.names.resolve('a')).resolves.toBe('one');
+    // Revisions of a store that was put back are smaller.
+    hears([of(false, 1_000, 'earlier'), of(true, 1, 'two')]);
+    await expect(service.aliases.names.resolve('a')).resolves.toBe('two');
     // It has the last change, and lost the store after it.
     hears([of(false, 1_000, 'two'), of(false, 1, 'earlier')]);
     await expect(service.aliases.names.resolve('a')).resolves.toBe('two');
