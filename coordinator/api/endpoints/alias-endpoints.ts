@@ -36,7 +36,7 @@ export function aliasEndpoints({
       method: 'POST',
       template,
       access: 'readwrite',
-      collections: { type: 'own' },
+      collections: { type: 'judged' },
       isAdministrative: true,
       tag,
       summary: 'Create, switch and delete aliases: all of it, or nothing',

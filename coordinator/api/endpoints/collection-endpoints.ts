@@ -1,4 +1,5 @@
 import type {
+  AliasLookUp,
   CollectionPurge,
   CollectionsService,
   CollectionStats,
@@ -14,7 +15,7 @@ import type { CollectionEmbedding } from '../../models/collection-embedding';
 import type { KeywordFields } from '../../../shared/contract/shard/keyword-fields';
 import { takenFrom } from '../../service/pages';
 import { exportedVectorJson } from '../answers/answer-json';
-import { mustAdminister, scopedOf, seenBy } from '../requests/authorisation';
+import { mustAdminister, scopedOf, seeingOf, seenBy } from '../requests/authorisation';
 import type { VectorFormat, VectorFormats } from '../body/vector-format';
 import { aliasTarget, settled } from './alias-endpoints';
 import { dataAnswer, defineEndpoint } from './define-endpoint';
@@ -141,7 +142,7 @@ async function* exportPieces(
 
 export function collectionEndpoints(parts: {
   collections: CollectionsService;
-  aliases: Pick<AliasesService, 'settled'>;
+  aliases: Pick<AliasesService, 'settled'> & AliasLookUp;
   vectors: Pick<VectorsService, 'export'>;
   formats: VectorFormats;
   limits: HttpLimits;
@@ -220,8 +221,9 @@ export function collectionEndpoints(parts: {
       summary: 'List all collections that the key may use',
       answer: { type: 'data', schema: schemas.collectionsAnswer },
       handle: async ({ key, warnings }) => {
-        const listed = seenBy(key, await collections.list(scopedOf(key)));
-        for (const name of await collections.unreadable(scopedOf(key)))
+        const seeing = await seeingOf(key, aliases);
+        const listed = seenBy(seeing, await collections.list(seeing));
+        for (const name of await collections.unreadable(seeing))
           warnings.warn(`collection "${name}" is left out: its stored record is damaged`);
         return dataAnswer({ collections: listed.map(collectionData) });
       },

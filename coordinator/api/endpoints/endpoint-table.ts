@@ -118,11 +118,11 @@ export function endpointTable(parts: {
     }),
     ...documentEndpoints({ documents: service.documents, limits }),
     ...backupEndpoints({ backups: service.backups }),
-    ...jobEndpoints({ jobs: service.jobs }),
+    ...jobEndpoints({ jobs: service.jobs, aliases: service.aliases }),
     ...demoEndpoints({ demo: service.demo }),
     ...keyEndpoints({ keys, usage, keyQuotas: service.keyQuotas }),
     ...signInEndpoints({ signIn, keyQuotas: service.keyQuotas }),
-    ...operationsEndpoints({ operations }),
+    ...operationsEndpoints({ operations, aliases: service.aliases }),
     ...activityEndpoints({ activity }),
   ];
   if (mcpOrigins !== null) {

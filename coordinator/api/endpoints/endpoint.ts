@@ -66,13 +66,14 @@ export interface Endpoint {
 
 /**
  * Where a request names its collection. `own`: nowhere, and the answer is about those that the key may know of, or
- * about none. `service`: it is about the service as a whole, which keys that are limited to collections may not use.
- * `form`: the handler calls `use` with it. `fixed`: it is always that one. In a path or a body, handlers find its own
- * name where an alias was given; of a collection that is to be made (`isNew`), what was given.
+ * about none. `judged`: in several places, by which the service judges what the key may do. `service`: it is about the
+ * service as a whole, which keys that are limited to collections may not use. `form`: the handler calls `use` with it.
+ * `fixed`: it is always that one. In a path or a body, handlers find its own name where an alias was given; of a
+ * collection that is to be made (`isNew`), what was given.
  */
 export type CollectionSource =
   | { type: 'path' | 'body'; field: string; isNew?: true }
-  | { type: 'form' | 'own' | 'service' }
+  | { type: 'form' | 'own' | 'judged' | 'service' }
   | { type: 'fixed'; name: string };
 
 export type EndpointBody = { type: 'none' } | JsonBody | FormBody;

@@ -1,5 +1,6 @@
 import type { JobsService, JobView } from '../../service/jobs-service';
-import { scopedOf } from '../requests/authorisation';
+import type { AliasLookUp } from '../../service/service';
+import { seeingOf } from '../requests/authorisation';
 import * as schemas from '../schema/job-schemas';
 import { dataAnswer, defineEndpoint } from './define-endpoint';
 import type { Endpoint } from './endpoint';
@@ -29,7 +30,7 @@ export function jobData({
 }
 
 /** Who may see a job or change it follows from what it works on, so the service judges it. */
-export function jobEndpoints({ jobs }: { jobs: JobsService }): Endpoint[] {
+export function jobEndpoints({ jobs, aliases }: { jobs: JobsService; aliases: AliasLookUp }): Endpoint[] {
   const shared = {
     access: 'readonly',
     collections: { type: 'own' },
@@ -50,7 +51,7 @@ export function jobEndpoints({ jobs }: { jobs: JobsService }): Endpoint[] {
       query: schemas.jobsQuery,
       answer: { type: 'data', schema: schemas.jobsAnswer },
       handle: async ({ query, key }) => {
-        const page = await jobs.list(query, scopedOf(key));
+        const page = await jobs.list(query, await seeingOf(key, aliases));
         return dataAnswer({ jobs: page.jobs.map(jobData), next_cursor: page.nextCursor });
       },
     }),
@@ -61,7 +62,7 @@ export function jobEndpoints({ jobs }: { jobs: JobsService }): Endpoint[] {
       isWatched: true,
       summary: 'A job: how far it is',
       errors: [404],
-      handle: async ({ path, key }) => dataAnswer(jobData(await jobs.get(path.id, scopedOf(key)))),
+      handle: async ({ path, key }) => dataAnswer(jobData(await jobs.get(path.id, await seeingOf(key, aliases)))),
     }),
     defineEndpoint({
       ...shared,
@@ -72,7 +73,7 @@ export function jobEndpoints({ jobs }: { jobs: JobsService }): Endpoint[] {
       description:
         'The job stays in the list as cancelled. What is over stays as it is (409), and so does what can’t be taken back any more.',
       errors: [403, 404, 409],
-      handle: async ({ path, key }) => dataAnswer(jobData(await jobs.cancel(path.id, scopedOf(key)))),
+      handle: async ({ path, key }) => dataAnswer(jobData(await jobs.cancel(path.id, await seeingOf(key, aliases)))),
     }),
     defineEndpoint({
       ...shared,
@@ -82,7 +83,7 @@ export function jobEndpoints({ jobs }: { jobs: JobsService }): Endpoint[] {
       summary: 'Let a job rest',
       description: 'Until it is resumed, whatever starts anew. Of kinds that can’t: 400.',
       errors: [403, 404, 409],
-      handle: async ({ path, key }) => dataAnswer(jobData(await jobs.pause(path.id, scopedOf(key)))),
+      handle: async ({ path, key }) => dataAnswer(jobData(await jobs.pause(path.id, await seeingOf(key, aliases)))),
     }),
     defineEndpoint({
       ...shared,
@@ -91,7 +92,7 @@ export function jobEndpoints({ jobs }: { jobs: JobsService }): Endpoint[] {
       isAdministrative: true,
       summary: 'Go on with a job that is paused',
       errors: [403, 404, 409],
-      handle: async ({ path, key }) => dataAnswer(jobData(await jobs.resume(path.id, scopedOf(key)))),
+      handle: async ({ path, key }) => dataAnswer(jobData(await jobs.resume(path.id, await seeingOf(key, aliases)))),
     }),
   ];
 }

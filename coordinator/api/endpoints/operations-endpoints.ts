@@ -1,6 +1,6 @@
 import type { NodeView, OperationsService, ShardView } from '../../cluster/operations/operations-service';
-import { scopedOf, seenBy } from '../requests/authorisation';
-import { UNKNOWN_COUNT } from '../../service/service';
+import { seeingOf, seenBy } from '../requests/authorisation';
+import { type AliasLookUp, UNKNOWN_COUNT } from '../../service/service';
 import { dataAnswer, defineEndpoint } from './define-endpoint';
 import type { Endpoint } from './endpoint';
 import { reshardData } from '../answers/reshard-data';
@@ -39,8 +39,8 @@ function shardData(view: ShardView) {
   };
 }
 
-export function operationsEndpoints(parts: { operations: OperationsService }): Endpoint[] {
-  const { operations } = parts;
+export function operationsEndpoints(parts: { operations: OperationsService; aliases: AliasLookUp }): Endpoint[] {
+  const { operations, aliases } = parts;
   return [
     defineEndpoint({
       method: 'GET',
@@ -53,8 +53,9 @@ export function operationsEndpoints(parts: { operations: OperationsService }): E
       summary: 'Whether the service is well, and what it holds',
       answer: { type: 'data', schema: schemas.healthAnswer },
       handle: async ({ key }) => {
-        const health = await operations.health(scopedOf(key));
-        const collections = seenBy(key, health.collections);
+        const seeing = await seeingOf(key, aliases);
+        const health = await operations.health(seeing);
+        const collections = seenBy(seeing, health.collections);
         const unavailable = collections.flatMap(({ name, unavailableShards }) =>
           unavailableShards.map(({ shard, reason }) => ({ collection: name, shard, reason })),
         );
@@ -141,8 +142,9 @@ export function operationsEndpoints(parts: { operations: OperationsService }): E
       body: { type: 'json', required: true, schema: schemas.adoptBody, example: { node: 'node-0' } },
       answer: { type: 'data', schema: schemas.adoptAnswer },
       errors: [404],
-      handle: async ({ path, body, resolve }) => {
+      handle: async ({ path, body, resolve, about }) => {
         const collection = await resolve(path.collection);
+        about(`shard:${collection}/${path.shard}`);
         const { earlierEpoch, ...adopted } = await operations.adopt(collection, path.shard, body.node);
         return dataAnswer({ ...adopted, earlier_epoch: earlierEpoch });
       },

@@ -300,11 +300,13 @@ export class Pipeline {
     const isPlain = target.query === '' && endpoint.emptyQuery !== null;
     const query = isPlain ? endpoint.emptyQuery : queryOf(endpoint.query, target.query, warnings);
     let { access } = endpoint;
+    let aliased: string | null = null;
     const useAs = (name: string, collection: string): string => {
       exchange.collection = collection;
       if (key === null || access === 'public') return collection;
       if (name === collection) mustUse(key, access, collection);
       else mustUseAlias(key, access, name, collection, this.parts.aliases.handsOn(name, collection));
+      if (name !== collection) aliased = collection;
       return collection;
     };
     const use = (name: string): string | Promise<string> => {
@@ -321,7 +323,7 @@ export class Pipeline {
       const used = use((path as Record<string, string>)[collections.field]);
       path = named(path, collections.field, used instanceof Promise ? await used : used);
     } else if (collections.type === 'fixed') useAs(collections.name, collections.name);
-    const once = key === null ? null : this.onceOf(endpoint, key, request, exchange);
+    const once = key === null ? null : this.onceOf(endpoint, key, request, exchange, () => aliased);
     let admission = UNBOUNDED;
     try {
       if (endpoint.sheds) {
@@ -388,11 +390,18 @@ export class Pipeline {
   }
 
   /** Errors: invalid_parameter. */
-  private onceOf(endpoint: Endpoint, caller: Caller, request: IncomingMessage, exchange: Exchange): RequestOnce | null {
+  private onceOf(
+    endpoint: Endpoint,
+    caller: Caller,
+    request: IncomingMessage,
+    exchange: Exchange,
+    aliased: () => string | null,
+  ): RequestOnce | null {
     const key = endpoint.isOnce ? RequestOnce.keyOf(request) : null;
     if (key === null) return null;
     const { outcomes, clock } = this.parts;
-    return new RequestOnce({ key, caller, request, outcomes, clock, repeated: () => (exchange.isReplayed = true) });
+    const repeated = (): boolean => (exchange.isReplayed = true);
+    return new RequestOnce({ key, caller, request, outcomes, clock, repeated, aliased });
   }
 
   /** What is recorded also of a request that is refused before it is read. */

@@ -1,7 +1,15 @@
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
-import { reachesSomewhere, roleByAlias, roleFor, scopeNaming, type Scoped } from '../../service/keys/collection-scope';
+import {
+  reachesSomewhere,
+  roleByAlias,
+  roleFor,
+  scopeNaming,
+  type Scoped,
+  withAliases,
+} from '../../service/keys/collection-scope';
 import type { Caller as AnyCaller } from '../../service/keys/caller';
 import { reaches, type Role } from '../../service/keys/role';
+import type { AliasLookUp } from '../../service/service';
 import type { Endpoint } from '../endpoints/endpoint';
 
 type Caller = Pick<AnyCaller, 'role' | 'collections'>;
@@ -83,9 +91,31 @@ export function scopedOf(key: Caller | null): Scoped | undefined {
   return key === null ? undefined : { role: key.role, collections: key.collections };
 }
 
+/**
+ * The same for what lists collections or is known by their own names: what the key reaches by aliases that it names is
+ * among it. As long as it can't be told what an alias stands for, nothing is reached by it.
+ */
+export async function seeingOf(key: Caller | null, { names }: AliasLookUp): Promise<Scoped | undefined> {
+  const scoped = scopedOf(key);
+  if (scoped === undefined || scoped.collections === null) return scoped;
+  const found = await Promise.all(
+    scoped.collections.map(async ({ name }) => {
+      if (name === undefined) return [];
+      try {
+        const collection = await names.resolve(name);
+        return collection === name ? [] : [[name, { collection, handsOn: names.handsOn(name, collection) }] as const];
+      } catch (error) {
+        if (isQuiverError(error) && error.kind === 'unavailable') return [];
+        throw error;
+      }
+    }),
+  );
+  return withAliases(scoped, found.flat());
+}
+
 /** Of what names collections, what a key may know of. */
-export function seenBy<Named extends { name: string }>(key: Caller | null, named: Named[]): Named[] {
-  return key === null || key.collections === null ? named : named.filter(({ name }) => roleFor(key, name) !== null);
+export function seenBy<Named extends { name: string }>(key: Scoped | null | undefined, named: Named[]): Named[] {
+  return !key || key.collections === null ? named : named.filter(({ name }) => roleFor(key, name) !== null);
 }
 
 /** The names among these that a key may know of. */

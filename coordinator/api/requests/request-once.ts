@@ -56,6 +56,8 @@ export class RequestOnce implements HandlerOnce {
       outcomes: OutcomesService;
       clock: Pick<Clock, 'wallMs'>;
       repeated: () => void;
+      /** The collection that the request calls by an alias; null: none. Asked when it is known. */
+      aliased?: () => string | null;
     },
   ) {}
 
@@ -102,7 +104,9 @@ export class RequestOnce implements HandlerOnce {
 
   inStore<Result>(run: (dedup: StoreDedup | undefined) => Promise<Result>): Promise<Result> {
     const { outcomes, repeated } = this.parts;
-    return doneOnce(outcomes, this.dedup(this.digest), repeated, run);
+    const aliased = this.parts.aliased?.() ?? null;
+    const digest = aliased === null ? this.digest : `${this.digest}@${hashOf(aliased)}`;
+    return doneOnce(outcomes, this.dedup(digest), repeated, run);
   }
 
   streamed(known: string): { dedup: StoreDedup; repeated: () => void } {

@@ -263,7 +263,7 @@ export class StoredAliases implements AliasesService {
         if (present !== undefined)
           throw new QuiverError(
             'already_exists',
-            `alias "${alias}" already exists, of collection "${present.collection}": switch it to move it to another`,
+            `alias "${alias}" already exists (GET /v1/aliases): switch it to move it to another collection`,
           );
       } else if (present === undefined) throw new QuiverError('not_found', `alias "${alias}" does not exist`);
       if (action.type === 'delete') {

@@ -56,13 +56,15 @@ export function aliasesFromEntry(entry: Pick<StoreEntry, 'key' | 'value'> | null
   }
 }
 
-/** Errors: already_exists for a name of a new collection that is one of an alias. */
+/**
+ * Not everybody may know of which collection it is an alias. Errors: already_exists for a name of a new collection that
+ * is one of an alias.
+ */
 export function mustBeNoAlias(table: AliasTable, name: string): void {
-  const alias = table.get(name);
-  if (alias !== undefined)
+  if (table.has(name))
     throw new QuiverError(
       'already_exists',
-      `"${name}" is an alias of collection "${alias.collection}", so no collection can have the name`,
+      `"${name}" is an alias (GET /v1/aliases), so no collection can have the name; delete the alias first`,
     );
 }
 

@@ -7,6 +7,7 @@ export const OUTCOMES_PREFIX = '/q/idempotency/';
 /** A request that changes the cluster store once. A plain value: it goes from thread to thread. */
 export interface StoreDedup {
   token: string;
+  /** What is asked for; behind an `@`, of a collection that is called by an alias, which one that is. */
   digest: string;
   expiresAtMs: number;
   /**
@@ -33,6 +34,16 @@ export interface OutcomesService {
    * `find`.
    */
   refuse(dedup: StoreDedup, error: NonNullable<StoredOutcome['error']>): Promise<StoredOutcome | null>;
+}
+
+/**
+ * Whether two digests are of the same request. An alias that has gone since, such as with its collection, makes it no
+ * other; one that was moved does.
+ */
+export function isSameRequest(one: string, other: string): boolean {
+  const [asked, collection] = one.split('@');
+  const [askedThere, collectionThere] = other.split('@');
+  return asked === askedThere && (collection ?? collectionThere) === (collectionThere ?? collection);
 }
 
 /**

@@ -3,6 +3,7 @@ import { readableEntries } from '../readable-entries';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Clock } from '../../../shared/base/time/clock';
 import {
+  isSameRequest,
   outcomeFromEntry,
   outcomePath,
   OUTCOMES_PREFIX,
@@ -27,7 +28,7 @@ export class StoredOutcomes implements OutcomesService {
 
   async find({ token, digest }: Pick<StoreDedup, 'token' | 'digest'>): Promise<StoredOutcome | null> {
     const found = await this.peek({ token });
-    if (found !== null && found.digest !== digest) throw keyReused();
+    if (found !== null && !isSameRequest(found.digest, digest)) throw keyReused();
     return found;
   }
 

@@ -49,6 +49,26 @@ export function roleByAlias(key: Scoped, alias: string, collection: string, hand
   return reaches(handsOn, given) || own === given ? given : handsOn;
 }
 
+/**
+ * What a key reaches by aliases that it names, as rights for their collections: for lists, and for what is made and
+ * known by the collection's own name alone. `aliases`: of names that it has, their collections and what they hand on.
+ */
+export function withAliases(
+  key: Scoped,
+  aliases: Iterable<readonly [name: string, of: { collection: string; handsOn: Role }]>,
+): Scoped {
+  if (key.collections === null) return key;
+  const reached = new Map<string, Role>();
+  for (const [name, { collection, handsOn }] of aliases) {
+    const before = reached.get(collection) ?? roleFor(key, collection);
+    const role = roleByAlias(key, name, collection, handsOn);
+    if (role !== null && (before === null || !reaches(before, role))) reached.set(collection, role);
+  }
+  if (reached.size === 0) return key;
+  const own = key.collections.filter(({ name }) => name === undefined || !reached.has(name));
+  return { role: key.role, collections: [...[...reached].map(([name, role]) => ({ name, role })), ...own] };
+}
+
 /** Whether there may be a collection for which the key has this role. */
 export function reachesSomewhere(key: Scoped, least: Role): boolean {
   return key.collections === null

@@ -1,13 +1,14 @@
 import { aliasEndpoints } from '../../../../../coordinator/api/endpoints/alias-endpoints';
 import { collectionEndpoints } from '../../../../../coordinator/api/endpoints/collection-endpoints';
 import type { Endpoint } from '../../../../../coordinator/api/endpoints/endpoint';
+import { operationsEndpoints } from '../../../../../coordinator/api/endpoints/operations-endpoints';
 import { doneOnce } from '../../../../../coordinator/service/idempotency/stored-outcomes';
 import type { StoreDedup } from '../../../../../coordinator/service/idempotency/store-dedup';
 import type { Scoped } from '../../../../../coordinator/service/keys/collection-scope';
 import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
 import { startPlainServer, type PlainServer } from '../../../../support/servers/plain-server';
 import { newCollection, plainService } from '../../../../support/shards/plain-service';
-import { ApiClient, dataOf } from '../../../../support/targets/api-client';
+import { type ApiAnswer, ApiClient, dataOf, errorOf } from '../../../../support/targets/api-client';
 
 /** A service beside a coordinator that says when a test wants what it knows of aliases. */
 async function setUp() {
@@ -114,5 +115,43 @@ describe('by HTTP', () => {
     const create = jest.spyOn(server.service.backups, 'create');
     await api.post('/v1/admin/backups', { collections: ['a', 'c'] });
     expect(create.mock.calls[0][0]).toMatchObject({ collections: ['c'] });
+  });
+
+  test('under an Idempotency-Key, the same request about another collection is another one', async () => {
+    const api = new ApiClient(server);
+    for (const name of ['c', 'd']) dataOf(await api.post('/v1/collections', { name, dim: 2 }));
+    dataOf(await api.post('/v1/aliases', { actions: [{ create: { alias: 'a', collection: 'c' } }] }));
+    const patch = (): Promise<ApiAnswer> =>
+      api.call({
+        method: 'PATCH',
+        path: '/v1/collections/a',
+        body: { description: 'new' },
+        headers: { 'idempotency-key': 'once' },
+      });
+    const first = dataOf(await patch());
+    expect(dataOf(await patch())).toEqual(first);
+    dataOf(await api.post('/v1/aliases', { actions: [{ switch: { alias: 'a', collection: 'd' } }] }));
+    expect(errorOf(await patch(), 422)).toContain('another request');
+    // What goes with its alias is found done.
+    const drop = (): Promise<ApiAnswer> =>
+      api.call({
+        method: 'DELETE',
+        path: '/v1/collections/a?force=true',
+        headers: { 'idempotency-key': 'gone' },
+      });
+    const dropped = dataOf(await drop());
+    expect(dataOf(await drop())).toMatchObject({ status: dropped.status });
+    expect(server.answered.at(-1)).toMatchObject({ error: null });
+  });
+
+  test('the audit log has the shard that is adopted by the own name of its collection', async () => {
+    const adopt = async (collection: string, shard: number) => ({ collection, shard, node: 'n', earlierEpoch: 1 });
+    const [endpoint] = operationsEndpoints({ operations: { adopt } as never, aliases: server.service.aliases }).filter(
+      ({ template }) => template.endsWith('/adopt'),
+    );
+    const targets: string[] = [];
+    const call = { path: { collection: 'a', shard: 1 }, body: { node: 'n' }, resolve: async () => 'c' };
+    await endpoint.handle({ ...call, about: (target: string) => targets.push(target) } as never);
+    expect(targets).toEqual(['shard:c/1']);
   });
 });
