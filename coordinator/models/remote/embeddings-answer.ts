@@ -34,7 +34,8 @@ export function embeddingsIn(json: unknown, count: number, name: string): Embedd
       vectors = new Float32Array(count * dim);
     }
     if (vector.length !== dim || dim === 0) return refuse('vectors of different lengths');
-    for (const value of vector) if (!Number.isFinite(value)) return refuse('a vector with what is no number');
+    // The difference of a number with itself is NaN unless the number is finite.
+    for (let i = 0; i < dim; i++) if (vector[i] - vector[i] !== 0) return refuse('a vector with what is no number');
     vectors.set(vector, place * dim);
     isFilled[place] = 1;
   });

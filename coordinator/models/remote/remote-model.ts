@@ -57,8 +57,16 @@ export class RemoteModel implements EmbeddingModel {
     if (vectors.size > missing.length) observer.cached(provider, vectors.size - missing.length);
     const made = await dispatcher.embed(missing, kind);
     missing.forEach((text, i) => vectors.set(text, made[i]));
-    // Who gets a vector may change it.
-    return sent.map((text) => vectors.get(text)!.slice());
+    // Who gets a vector may change it, so a text that comes twice has one for each.
+    const given = new Set<string>();
+    return sent.map((text) => {
+      const vector = vectors.get(text)!;
+      if (vectors.size === sent.length || !given.has(text)) {
+        given.add(text);
+        return vector;
+      }
+      return vector.slice();
+    });
   }
 
   /** Resolves when the disk has all that was made. */

@@ -23,5 +23,5 @@ export function llmUrlIn(setting: string): string | null {
   const { protocol, username, password, search, hash, origin, pathname } = new URL(setting);
   if ((protocol !== 'http:' && protocol !== 'https:') || username !== '' || password !== '') return null;
   if (search !== '' || hash !== '') return null;
-  return `${origin}${pathname.replace(/\/+$/, '')}/chat/completions`;
+  return `${origin}${pathname.replace(/(?<!\/)\/+$/, '')}/chat/completions`;
 }
