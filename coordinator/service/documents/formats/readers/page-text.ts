@@ -34,7 +34,7 @@ export function pageText(pieces: readonly PagePiece[]): string {
   }
   return parts
     .join('')
-    .replace(/[ \t]+$/gm, '')
+    .replace(/(?<![ \t])[ \t]+$/gm, '')
     .replace(/\0/g, '')
     .replace(/\n{3,}/g, '\n\n')
     .trim()
