@@ -119,7 +119,7 @@ export function httpThreadServices(parts: {
 /** What keys store is counted on the main thread. */
 function httpThreadKeyQuotas(main: ThreadPeer): KeyQuotasService {
   return {
-    take: ({ identity, quota }, written) => main.ask('keyQuotas.take', { identity, quota }, written),
+    take: ({ identity, quota }, written, times) => main.ask('keyQuotas.take', { identity, quota }, written, times),
     settle: (charge, written) => main.tell('keyQuotas.settle', charge, written),
     giveBack: ({ identity, quota }, written, sinceMs) =>
       main.tell('keyQuotas.giveBack', { identity, quota }, written, sinceMs),

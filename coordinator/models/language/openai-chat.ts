@@ -19,6 +19,11 @@ const STREAM_BYTES_MIN = 1024 * 1024;
 const ERROR_BYTES_MAX = 64 * 1024;
 const ERROR_CHARACTERS_SHOWN = 500;
 
+/** So many characters at the beginning of a key, and what is around them, are not shown. */
+const KEY_CHARACTERS_SHOWN_MAX = 5;
+/** What a provider has made unreadable in part, such as a key. */
+const MASKED = /\*{2}|•{2}|x{6}/;
+
 const DONE = '[DONE]';
 const OVER: IteratorResult<ChatPiece, undefined> = { done: true, value: undefined };
 
@@ -192,6 +197,12 @@ export class OpenAiChat implements ChatStream {
       // It is no JSON, and is told as it is.
     }
     const { status } = response;
+    // Of what a provider says then, much is of the key: only the log has it.
+    if (status === 401 || status === 403)
+      return modelFailure(
+        `The language model answers ${status}: it does not take the key (LLM_API_KEY, LLM_API_KEY_FILE), or not for this model`,
+        new Error(this.said(said)),
+      );
     const what = said.trim() === '' ? '' : `: ${this.said(said)}`;
     if (status === 429) return new QuiverError('overloaded', `The language model is busy; try again later${what}`);
     const message = `The language model answers ${status}${what}`;
@@ -200,13 +211,22 @@ export class OpenAiChat implements ChatStream {
 
   /** What the provider said, for clients: on one line, short, and without its key. */
   private said(text: string): string {
-    const { apiKey } = this.provider;
-    const plain = apiKey === '' ? text : text.replaceAll(apiKey, '***');
-    return plain
+    return this.withoutKey(text)
       .toWellFormed()
       .replace(/[\p{Cc}\s]+/gu, ' ')
       .trim()
       .slice(0, ERROR_CHARACTERS_SHOWN);
+  }
+
+  /** Providers repeat a key as a whole, as JSON has it, or in part. */
+  private withoutKey(text: string): string {
+    const { apiKey } = this.provider;
+    const begin = apiKey.slice(0, KEY_CHARACTERS_SHOWN_MAX + 1);
+    const isPart = (word: string): boolean =>
+      MASKED.test(word) || (begin.length > KEY_CHARACTERS_SHOWN_MAX && word.includes(begin));
+    const plain =
+      apiKey === '' ? text : text.replaceAll(apiKey, '***').replaceAll(JSON.stringify(apiKey).slice(1, -1), '***');
+    return plain.replace(/[^\s"'`]+/g, (word) => (isPart(word) ? '***' : word));
   }
 }
 

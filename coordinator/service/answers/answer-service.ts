@@ -11,7 +11,7 @@ import {
   estimatedTokens,
   type LanguageModels,
 } from '../../models/language/language-model';
-import { type KeyQuotaAdmission, type KeyWriter, resetOf } from '../keys/quota/key-quota';
+import { type ChargeTimes, type KeyQuotaAdmission, type KeyWriter, resetOf } from '../keys/quota/key-quota';
 import type {
   AnswerCitation,
   AnswerFacts,
@@ -33,7 +33,7 @@ export interface AnswerServiceOptions {
   models: LanguageModels;
   keyQuotas: Pick<KeyQuotaAdmission, 'take' | 'settle'>;
   clock: Clock;
-  config: Pick<Config, 'llmBaseUrl' | 'llmModels' | 'llmTokensPerDay' | 'llmPromptCharacters'>;
+  config: Pick<Config, 'llmBaseUrl' | 'llmModels' | 'llmTokensPerDay' | 'llmPromptCharacters' | 'llmTimeoutMs'>;
   /** Told of each answer. */
   note: (facts: AnswerFacts) => void;
 }
@@ -42,6 +42,10 @@ type Caller = Parameters<AnswersService['answer']>[1];
 
 /** What a source's metadata may say of its place in a document. */
 const PLACE_FIELDS = ['document_id', 'chunk_index', 'page', 'start', 'end', 'headings', 'source'];
+/** Where other answers hold the tokens that are left, one of them may end soon. */
+const HELD_RETRY_SECONDS = 5;
+/** A call that says nothing for so long beyond its time is gone, and its tokens count. */
+const LOST_AFTER_MS = 120_000;
 const NO_TOKENS = { promptTokens: 0, completionTokens: 0, isEstimated: false };
 /** Counts of tokens of a day are kept beside those of what tokens of subjects store, under names of their own. */
 const IDENTITY_OF_TOKENS = 'answers:';
@@ -134,8 +138,16 @@ export class AnswerService implements AnswersService {
     const { llmTokensPerDay: most } = config;
     if (most === 0 || identity === null) return null;
     try {
-      return await keyQuotas.take(tokenWriter(identity, most), { items: wanted, bytes: 0 });
+      return await keyQuotas.take(tokenWriter(identity, most), { items: wanted, bytes: 0 }, this.chargeTimes);
     } catch (error) {
+      if (isQuiverError(error) && error.kind === 'overloaded')
+        throw new QuiverError(
+          'rate_limited',
+          `what is left of the tokens of this day is held by other answers of this key that are under way: this may ` +
+            `need ${wanted} of ${most} a day (LLM_TOKENS_PER_DAY); ask again when they have ended, or with fewer ` +
+            'passages or max_tokens',
+          { details: { retryAfterSeconds: HELD_RETRY_SECONDS } },
+        );
       if (!isQuiverError(error) || error.kind !== 'limit_exceeded') throw error;
       const reset = resetOf('day', clock.wallMs()) as string;
       throw new QuiverError(
@@ -145,6 +157,11 @@ export class AnswerService implements AnswersService {
         { details: { retryAfterSeconds: Math.ceil((Date.parse(reset) - clock.wallMs()) / 1000) } },
       );
     }
+  }
+
+  /** Other answers may take long, so none waits for them; and each has the time of its model. */
+  private get chargeTimes(): ChargeTimes {
+    return { waitMs: 0, lostMs: this.options.config.llmTimeoutMs + LOST_AFTER_MS };
   }
 
   private settle(charge: number | null, tokens: { used: number; wanted: number }, { identity }: Caller): void {
@@ -160,7 +177,7 @@ export class AnswerService implements AnswersService {
     let open = tokens;
     for (let part = tokens; part >= 1 && open > 0; part = Math.floor(part / 2)) {
       const items = Math.min(part, open);
-      const charge = await keyQuotas.take(writer, { items, bytes: 0 }).catch(() => null);
+      const charge = await keyQuotas.take(writer, { items, bytes: 0 }, this.chargeTimes).catch(() => null);
       if (charge === null) continue;
       keyQuotas.settle(charge, { items, bytes: 0 });
       open -= items;
@@ -237,6 +254,8 @@ class RunningAnswer implements AnswerSteps {
       this.written += text;
       let shown = this.cited.take(text);
       if (end !== undefined) {
+        // Whoever offers the stream keeps it until it hears that nothing more is wanted.
+        void stream.return();
         shown += this.cited.end();
         this.view = this.whole(end);
         // Quotes alone are shown when they were looked for.
@@ -267,9 +286,9 @@ class RunningAnswer implements AnswerSteps {
 
   private whole({ finish, usage }: NonNullable<ChatPiece['end']>): AnswerView {
     const { found, model, messages, clock, charge, note } = this.parts;
-    this.isOver = true;
     const endedMs = clock.monotonicMs();
     const checked = checkedAnswer(this.cited, found.sources);
+    this.isOver = true;
     const doneMs = clock.monotonicMs();
     const tokens = usage ?? {
       promptTokens: promptTokens(messages),

@@ -273,6 +273,26 @@ export function describeAnswers(name: string, startTarget: StartTarget): void {
         500,
         /answers 400: no such key \*\*\*, sorry/,
       ],
+      [
+        'what it has of a key that it does not take',
+        {
+          status: 401,
+          raw: [
+            `{"error":{"message":"Incorrect API key provided: ${SECRET.slice(0, 8)}***********${SECRET.slice(-4)}. See https://provider.example/keys"}}`,
+          ],
+        },
+        500,
+        /^The language model answers 401: it does not take the key \(LLM_API_KEY, LLM_API_KEY_FILE\), or not for this model$/,
+      ],
+      [
+        'parts of its key',
+        {
+          status: 400,
+          raw: [`{"error":{"message":"key '${SECRET.slice(0, 9)}...' or sk-**********${SECRET.slice(-4)}, sorry"}}`],
+        },
+        500,
+        /answers 400: key '\*\*\*' or \*\*\* sorry$/,
+      ],
       ['text in place of JSON', { status: 502, raw: ['bad\ngateway'] }, 500, /answers 502: bad gateway/],
       ['that it is busy', { status: 429, raw: ['{"error":{"message":"slow down"}}'] }, 429, /busy.*slow down/],
       [

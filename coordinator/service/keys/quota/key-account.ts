@@ -1,6 +1,6 @@
 import type { Clock } from '../../../../shared/base/time/clock';
 import { Waiters } from '../../../../shared/base/time/waiters';
-import { type KeyQuota, NOTHING_WRITTEN, periodAt, type Written } from './key-quota';
+import { type ChargeTimes, type KeyQuota, NOTHING_WRITTEN, periodAt, type Written } from './key-quota';
 import { isLater, type TakenQuota } from './quota-entry';
 
 /** What was taken of a quota for one write; of what is not bounded, nothing. */
@@ -16,6 +16,7 @@ export interface WaitingWrite extends Written {
   quota: KeyQuota;
   /** Monotonic. Until then it waits for others that are under way, if their end may make room for it. */
   untilMs: number;
+  times: ChargeTimes;
   resolve: (charge: number) => void;
   reject: (error: unknown) => void;
 }

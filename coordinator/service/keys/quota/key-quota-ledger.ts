@@ -15,6 +15,7 @@ import {
   without,
 } from './key-account';
 import {
+  type ChargeTimes,
   type KeyQuotaAdmission,
   type KeyQuotaUse,
   type KeyWriter,
@@ -89,15 +90,16 @@ export class KeyQuotaLedger implements KeyQuotaAdmission {
     this.refused += 1;
   }
 
-  async take(writer: Writer, written: Written): Promise<number> {
-    const { clock, waitMs = WAIT_MS } = this.parts;
+  async take(writer: Writer, written: Written, times: ChargeTimes = {}): Promise<number> {
+    const { clock } = this.parts;
+    const { waitMs = this.parts.waitMs ?? WAIT_MS } = times;
     const { quota } = writer;
     const account = this.accountOf(writer);
     const needed = countedOf(quota, written);
     if (account.waiting.length === 0 && account.hasRoomFor(needed, quota, clock.wallMs()))
-      return this.spend(account, needed);
+      return this.spend(account, needed, times);
     return new Promise((resolve, reject) => {
-      account.waiting.push({ ...needed, quota, untilMs: clock.monotonicMs() + waitMs, resolve, reject });
+      account.waiting.push({ ...needed, quota, untilMs: clock.monotonicMs() + waitMs, times, resolve, reject });
       account.noteChange();
       void this.serve(account);
     });
@@ -249,11 +251,11 @@ export class KeyQuotaLedger implements KeyQuotaAdmission {
     const stay: WaitingWrite[] = [];
     for (const one of batch) {
       const left = sumOf(untaken, account.free);
-      if (fitsIn(account.free, one)) one.resolve(this.spend(account, one));
+      if (fitsIn(account.free, one)) one.resolve(this.spend(account, one, one.times));
       else if (!fitsIn(sumOf(left, account.mayReturn), one))
         one.reject(keyExcessOf({ identity: account.identity, quota }, left, one, this.parts.clock.wallMs()));
       else if (this.parts.clock.monotonicMs() < one.untilMs) stay.push(one);
-      else one.reject(undecided({ identity: account.identity, quota }));
+      else one.reject(one.times.waitMs === 0 ? held() : undecided({ identity: account.identity, quota }));
     }
     return stay;
   }
@@ -322,7 +324,7 @@ export class KeyQuotaLedger implements KeyQuotaAdmission {
     if (given.items > 0 || given.bytes > 0) account.hasRefund = true;
   }
 
-  private spend(account: KeyAccount, { items, bytes }: Written): number {
+  private spend(account: KeyAccount, { items, bytes }: Written, { lostMs = LOST_MS }: ChargeTimes): number {
     account.free = without(account.free, { items, bytes });
     const charge: Charge = {
       account,
@@ -330,7 +332,7 @@ export class KeyQuotaLedger implements KeyQuotaAdmission {
       bytes,
       period: account.period,
       number: 0,
-      untilMs: this.parts.clock.monotonicMs() + LOST_MS,
+      untilMs: this.parts.clock.monotonicMs() + lostMs,
     };
     account.open.add(charge);
     return (charge.number = this.charges.add(charge));
@@ -366,6 +368,10 @@ export class KeyQuotaLedger implements KeyQuotaAdmission {
     clearInterval(this.timer);
     this.timer = null;
   }
+}
+
+function held(): QuiverError {
+  return new QuiverError('overloaded', 'what is left of the quota is held by others that are under way');
 }
 
 function undecided(writer: Writer): QuiverError {

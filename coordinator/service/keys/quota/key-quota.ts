@@ -31,13 +31,22 @@ export interface KeyWriter {
   admission?: Pick<KeyQuotaAdmission, 'take' | 'settle' | 'noteRefusal'>;
 }
 
+/** Of a charge that is no usual write, in milliseconds. */
+export interface ChargeTimes {
+  /** How long it waits for others that are under way, if their end may make room for it. */
+  waitMs?: number;
+  /** After so long without {@link KeyQuotaAdmission.settle}, it counts as a whole. */
+  lostMs?: number;
+}
+
 /** Lets writes of keys with a quota through. */
 export interface KeyQuotaAdmission {
   /**
    * Takes what a write may store, and answers a number for {@link settle}. Errors: limit_exceeded for a write that is
-   * beyond the quota; unavailable, also when that could not be decided in time.
+   * beyond the quota; unavailable, also when that could not be decided in time; overloaded, with a `waitMs` of 0 alone:
+   * it depends on others that are under way.
    */
-  take(writer: Pick<KeyWriter, 'identity' | 'quota'>, written: Written): Promise<number>;
+  take(writer: Pick<KeyWriter, 'identity' | 'quota'>, written: Written, times?: ChargeTimes): Promise<number>;
   /** Says what a write has stored; null when that is not known: then it counts as a whole. */
   settle(charge: number, written: Written | null): void;
   /** What was stored since `sinceMs` (wall time), and settled, was taken back. */
