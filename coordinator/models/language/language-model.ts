@@ -31,8 +31,8 @@ export interface ChatPiece {
 }
 
 /**
- * An answer as it is written; whoever has one calls `next` until it is done or fails, or `return`. Errors of `next`: overloaded,
- * unavailable, embedding_unavailable, with what the provider said, and without its key and address.
+ * An answer as it is written; whoever has one calls `next` until it is done or fails, or `return`. Errors of `next`:
+ * overloaded, unavailable, embedding_unavailable, with what the provider said, and without its key and address.
  */
 export interface ChatStream {
   next(): Promise<IteratorResult<ChatPiece, undefined>>;

@@ -200,7 +200,8 @@ export class OpenAiChat implements ChatStream {
     // Of what a provider says then, much is of the key: only the log has it.
     if (status === 401 || status === 403)
       return modelFailure(
-        `The language model answers ${status}: it does not take the key (LLM_API_KEY, LLM_API_KEY_FILE), or not for this model`,
+        `The language model answers ${status}: it does not take the key (LLM_API_KEY, LLM_API_KEY_FILE) ` +
+          'for this model',
         new Error(this.said(said)),
       );
     const what = said.trim() === '' ? '' : `: ${this.said(said)}`;

@@ -80,7 +80,7 @@ export class QuotedText {
   }
 }
 
-/** Whether what begins at a place would lose the sign or the point before a number, or begins with the dash of a range. */
+/** Whether what begins at a place lacks the sign or the point before a number, or begins with the dash of a range. */
 function beginsWithinNumber(text: string, at: number): boolean {
   if (DIGIT.test(text[at])) return isSign(text, at - 1);
   return text[at] === '-' && DIGIT.test(text[at + 1] ?? '') && at > 0 && isOfWord(text, at - 1);

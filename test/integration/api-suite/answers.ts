@@ -278,11 +278,12 @@ export function describeAnswers(name: string, startTarget: StartTarget): void {
         {
           status: 401,
           raw: [
-            `{"error":{"message":"Incorrect API key provided: ${SECRET.slice(0, 8)}***********${SECRET.slice(-4)}. See https://provider.example/keys"}}`,
+            `{"error":{"message":"Incorrect API key provided: ${SECRET.slice(0, 8)}`,
+            `***********${SECRET.slice(-4)}. See https://provider.example/keys"}}`,
           ],
         },
         500,
-        /^The language model answers 401: it does not take the key \(LLM_API_KEY, LLM_API_KEY_FILE\), or not for this model$/,
+        /^The language model answers 401: it does not take the key \(LLM_API_KEY, LLM_API_KEY_FILE\) for this model$/,
       ],
       [
         'parts of its key',
