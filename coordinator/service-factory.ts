@@ -136,6 +136,7 @@ export function createService(options: {
     | 'llmModels'
     | 'llmTokensPerDay'
     | 'llmPromptCharacters'
+    | 'llmTimeoutMs'
     | 'backupTarget'
     | 'defaultShards'
     | 'defaultReplicas'

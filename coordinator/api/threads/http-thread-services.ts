@@ -46,7 +46,10 @@ export function httpThreadServices(parts: {
   shards: Pick<ShardClient, 'read' | 'write'> & SearchesAtOnce & WritesEncoded;
   deep: Pick<DeepReads, 'run'>;
   clock: Clock;
-  config: Pick<Config, 'requestTimeoutMs' | 'llmBaseUrl' | 'llmModels' | 'llmTokensPerDay' | 'llmPromptCharacters'>;
+  config: Pick<
+    Config,
+    'requestTimeoutMs' | 'llmBaseUrl' | 'llmModels' | 'llmTokensPerDay' | 'llmPromptCharacters' | 'llmTimeoutMs'
+  >;
   stampMemory: BigInt64Array;
   observer: SearchObserver;
   profiling: CallProfiling;
