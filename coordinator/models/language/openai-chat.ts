@@ -227,7 +227,7 @@ export class OpenAiChat implements ChatStream {
       MASKED.test(word) || (begin.length > KEY_CHARACTERS_SHOWN_MAX && word.includes(begin));
     const plain =
       apiKey === '' ? text : text.replaceAll(apiKey, '***').replaceAll(JSON.stringify(apiKey).slice(1, -1), '***');
-    return plain.replace(/[^\s"'`]+/g, (word) => (isPart(word) ? '***' : word));
+    return plain.replace(/[^\s"'`,;]+/g, (word) => (isPart(word) ? '***' : word));
   }
 }
 

@@ -292,7 +292,7 @@ export function describeAnswers(name: string, startTarget: StartTarget): void {
           raw: [`{"error":{"message":"key '${SECRET.slice(0, 9)}...' or sk-**********${SECRET.slice(-4)}, sorry"}}`],
         },
         500,
-        /answers 400: key '\*\*\*' or \*\*\* sorry$/,
+        /answers 400: key '\*\*\*' or \*\*\*, sorry$/,
       ],
       ['text in place of JSON', { status: 502, raw: ['bad\ngateway'] }, 500, /answers 502: bad gateway/],
       ['that it is busy', { status: 429, raw: ['{"error":{"message":"slow down"}}'] }, 429, /busy.*slow down/],
