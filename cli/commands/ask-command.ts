@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { AnswerAnswer, AnswerRequest } from '../../clients/typescript/src/api';
 import type { CommandContext } from '../command-context';
 import { printJson } from '../terminal/print';
+import { printable, printableLines } from '../terminal/table';
 import {
   type ConnectionOptions,
   connect,
@@ -50,7 +51,7 @@ export function addAskCommand(program: Command, context: CommandContext): void {
       const request = requestOf(name, words.join(' '), options);
       if (options.json) return printJson(context, await client.answer(request));
       for await (const event of client.answerStream(request, { signal: context.signal })) {
-        if (event.type === 'text') context.output.write(event.text);
+        if (event.type === 'text') context.output.write(printableLines(event.text));
         else if (event.type === 'answer') printSupport(context, event.answer);
       }
     });
@@ -78,10 +79,12 @@ function printSupport({ output, messages }: CommandContext, answer: AnswerAnswer
   if (answer.refused) return void messages.write('nothing relevant was found, and no model was asked\n');
   output.write('\n');
   for (const { text, citations } of answer.sentences) {
-    output.write(`\n${text}\n`);
+    output.write(`\n${printableLines(text)}\n`);
     if (citations.length === 0) output.write('  no support was found\n');
-    for (const { external_id: id, page, quote } of citations)
-      output.write(`  “${quote.replace(/\s+/g, ' ')}” (${id}${page === undefined ? '' : `, page ${page}`})\n`);
+    for (const { external_id: id, page, quote } of citations) {
+      const place = `${printable(id)}${page === undefined ? '' : `, page ${page}`}`;
+      output.write(`  “${printable(quote.replace(/\s+/g, ' '))}” (${place})\n`);
+    }
   }
   if (answer.finish !== 'stop') messages.write(`the model stopped early: ${answer.finish}\n`);
 }

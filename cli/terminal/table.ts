@@ -32,6 +32,11 @@ export function printable(cell: string | number | null): string {
     );
 }
 
+/** The same of a text of several lines. */
+export function printableLines(text: string): string {
+  return text.split(/\r?\n/).map(printable).join('\n');
+}
+
 function cut(text: string, widthMax: number): string {
   if (widthOf(text) <= widthMax) return text;
   let width = 0;

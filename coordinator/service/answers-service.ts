@@ -35,11 +35,22 @@ export interface AnswerSource {
   /** The file that it is of. */
   source?: string;
   text: string;
+  /** Of a text with neighbours: where its chunks stand in it, in order; absent: it is one. */
+  chunks?: readonly (ChunkIdentity & { at: number; end: number })[];
+}
+
+/** A chunk of a document, and where it says that it is. */
+export interface ChunkIdentity {
+  externalId: string;
+  documentId?: string | number;
+  page?: number;
 }
 
 /** Words of a source that a sentence is supported by, as they stand there. */
 export interface AnswerCitation {
   source: AnswerSource;
+  /** The chunk that has it, or that it begins in: of a source with neighbours, perhaps not that which was found. */
+  chunk: ChunkIdentity;
   /** UTF-16 code units of the source's text: the first, and the first behind. */
   start: number;
   end: number;
@@ -101,7 +112,11 @@ export interface AnswersService {
    */
   answer(
     request: AnswerRequest,
-    caller: { identity: KeyWriter['identity'] | null; hold?: AnswerHold; warn?: (message: string) => void },
+    caller: {
+      identity: KeyWriter['identity'] | null;
+      hold?: AnswerHold;
+      warn?: (message: string) => void;
+    },
   ): Promise<AnswerSteps>;
 }
 

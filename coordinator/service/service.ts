@@ -729,6 +729,8 @@ export interface HitContext {
   /** The first and the last chunk_index of what is there. */
   fromChunk: number;
   toChunk: number;
+  /** Where each of them that has a text stands in `text`; chunks may share some of it. */
+  chunks: readonly { index: number; externalId: string; at: number; end: number }[];
 }
 
 /**

@@ -73,7 +73,7 @@ function expectedContexts(
     const chunks = [];
     for (let index = from; index <= to; index += 1) {
       const found = items.find((one) => isOfIt(one) && one.index === index);
-      if (found !== undefined) chunks.push({ index, text: found.text ?? '' });
+      if (found !== undefined) chunks.push({ index, externalId: found.id, text: found.text ?? '' });
     }
     return contextOf(chunks);
   });
@@ -188,6 +188,6 @@ test('an item beside an upload of the same document_id has its own text around',
   const given: ScoredHit[] = [];
   for await (const page of found.later!.pagesOf(found.hits)) given.push(...page);
   expect(given.map(({ externalId, context }) => [externalId, context])).toEqual([
-    ['own', { text: 'own', fromChunk: 0, toChunk: 0 }],
+    ['own', { text: 'own', fromChunk: 0, toChunk: 0, chunks: [{ index: 0, externalId: 'own', at: 0, end: 3 }] }],
   ]);
 });

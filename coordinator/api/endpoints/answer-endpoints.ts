@@ -1,5 +1,12 @@
 import { identityOf } from '../../service/keys/caller';
-import type { AnswersService, AnswerSource, AnswerStep, AnswerSteps, AnswerView } from '../../service/answers-service';
+import type {
+  AnswersService,
+  AnswerSource,
+  AnswerStep,
+  AnswerSteps,
+  AnswerView,
+  ChunkIdentity,
+} from '../../service/answers-service';
 import type { SearchService } from '../../service/service';
 import { scoreJson } from '../answers/answer-json';
 import { FilterDoubts } from '../answers/filter-doubts';
@@ -7,6 +14,7 @@ import type { HttpLimits } from '../requests/http-limits';
 import { answerAnswer, answerBody } from '../schema/answer-schemas';
 import { defineEndpoint } from './define-endpoint';
 import type { AnswerEvents, Endpoint } from './endpoint';
+import { namedFields } from './search-endpoints';
 
 export function answerEndpoints(parts: {
   answers: AnswersService;
@@ -39,12 +47,17 @@ export function answerEndpoints(parts: {
         const identity = key === null ? null : identityOf(key);
         const steps = await answers.answer(
           { collection, search, ...asked },
-          { identity, hold, warn: (message) => warnings.warn(message) },
+          {
+            identity,
+            hold,
+            warn: (message) => warnings.warn(message),
+          },
         );
         try {
           const first = await steps.next();
           const hasHits = first.done !== true;
-          await doubts.look({ collection, filter: search.query.filter, hasHits }, warnings);
+          const named = namedFields(search, '', 'question');
+          await doubts.look({ collection, filter: search.query.filter, hasHits, ...(named && { named }) }, warnings);
           return { type: 'events', events: eventsOf(steps, first), isFollowed };
         } catch (error) {
           await steps.return();
@@ -78,7 +91,12 @@ function answerJson(view: AnswerView): string {
   const { promptTokens, completionTokens, isEstimated } = view.usage;
   const sentences = view.sentences.map(({ text, citations }) => ({
     text,
-    citations: citations.map(({ source, start, end, quote }) => ({ ...placeOf(source), start, end, quote })),
+    citations: citations.map(({ source, chunk, start, end, quote }) => ({
+      ...placeOf(source.number, chunk),
+      start,
+      end,
+      quote,
+    })),
     ...(citations.length === 0 && { unsupported: true }),
   }));
   const { timing } = view;
@@ -106,14 +124,14 @@ function answerJson(view: AnswerView): string {
   return `${head.slice(0, -1)},"sources":${sourcesJson(view.sources)},${JSON.stringify(rest).slice(1)}`;
 }
 
-function placeOf({ number, externalId, documentId, page }: AnswerSource): object {
+function placeOf(number: number, { externalId, documentId, page }: ChunkIdentity): object {
   return { number, external_id: externalId, document_id: documentId, page };
 }
 
 function sourcesJson(sources: readonly AnswerSource[]): string {
   const each = sources.map((one) => {
     const { chunkIndex, start, end, headings, source, text } = one;
-    const members = { ...placeOf(one), chunk_index: chunkIndex, start, end, headings, source, text };
+    const members = { ...placeOf(one.number, one), chunk_index: chunkIndex, start, end, headings, source, text };
     return `{"score":${scoreJson(one.score)},${JSON.stringify(members).slice(1)}`;
   });
   return `[${each.join(',')}]`;

@@ -108,7 +108,7 @@ function searcher(search: SearchService, doubts: FilterDoubts): (call: SearchCal
  * there are none. `at`: where it stands in the request; `words`: where its words stand. Fields of words that must be
  * there are of the filter.
  */
-function namedFields(
+export function namedFields(
   { query: { source, boosts }, page: { groups, diversity }, output: { order } }: SearchRequest,
   at: string,
   words: string,

@@ -3,10 +3,13 @@ const LINE_BYTES_MAX = 1024 * 1024;
 
 /**
  * The data of a stream of events (HTML Standard, 9.2), one text for each event that has some. An event that is not
- * closed by an empty line counts, too: some providers leave that out at the end. Throws when there are more than
- * `bytesMax` bytes, or a line without end.
+ * closed by an empty line counts, too: some providers leave that out at the end; but it may have broken off. Throws
+ * when there are more than `bytesMax` bytes, or a line without end.
  */
-export async function* eventData(body: AsyncIterable<Uint8Array>, bytesMax: number): AsyncGenerator<string> {
+export async function* eventData(
+  body: AsyncIterable<Uint8Array>,
+  bytesMax: number,
+): AsyncGenerator<{ data: string; isClosed: boolean }> {
   const decoder = new TextDecoder();
   let bytes = 0;
   let rest = '';
@@ -37,11 +40,11 @@ export async function* eventData(body: AsyncIterable<Uint8Array>, bytesMax: numb
     if (bytes > bytesMax) throw new Error(`it sends more than ${bytesMax} bytes`);
     for (const line of linesOf(decoder.decode(piece, { stream: true }))) {
       const event = eventOf(line);
-      if (event !== undefined) yield event;
+      if (event !== undefined) yield { data: event, isClosed: true };
     }
   }
   for (const line of [...linesOf(`${decoder.decode()}\n`), '']) {
     const event = eventOf(line);
-    if (event !== undefined) yield event;
+    if (event !== undefined) yield { data: event, isClosed: false };
   }
 }

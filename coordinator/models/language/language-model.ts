@@ -20,6 +20,15 @@ export interface TokenUsage {
   completionTokens: number;
 }
 
+/**
+ * What a call that failed has used, as far as that is known: nothing, the prompt, or all that it may. In the details of
+ * its error, with the usage if the provider had told that.
+ */
+export interface SpentDetails {
+  spent: 'nothing' | 'prompt' | 'all';
+  usage: TokenUsage | null;
+}
+
 /** What came since the last piece; `end` is in the last one. */
 export interface ChatPiece {
   text: string;
@@ -32,7 +41,8 @@ export interface ChatPiece {
 
 /**
  * An answer as it is written; whoever has one calls `next` until it is done or fails, or `return`. Errors of `next`:
- * overloaded, unavailable, embedding_unavailable, with what the provider said, and without its key and address.
+ * overloaded, unavailable, embedding_unavailable, with what the provider said, and without its key and address; with
+ * {@link SpentDetails}.
  */
 export interface ChatStream {
   next(): Promise<IteratorResult<ChatPiece, undefined>>;

@@ -1,7 +1,7 @@
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import { modelFailure } from '../transformers/model-failure';
 import { eventData } from './event-data';
-import type { ChatFinish, ChatPiece, ChatRequest, ChatStream, TokenUsage } from './language-model';
+import type { ChatFinish, ChatPiece, ChatRequest, ChatStream, SpentDetails, TokenUsage } from './language-model';
 
 export interface ChatProvider {
   /** Of chat completions. */
@@ -24,6 +24,9 @@ const KEY_CHARACTERS_SHOWN_MAX = 5;
 /** What a provider has made unreadable in part, such as a key. */
 const MASKED = /\*{2}|•{2}|x{6}/;
 
+/** What may come behind the end of an answer, its usage, is waited for so long. */
+const AFTER_END_MS = 1_000;
+
 const DONE = '[DONE]';
 const OVER: IteratorResult<ChatPiece, undefined> = { done: true, value: undefined };
 
@@ -44,6 +47,8 @@ export class OpenAiChat implements ChatStream {
   private text = '';
   private characters = 0;
   private usage: TokenUsage | null = null;
+  private spent: SpentDetails['spent'] = 'nothing';
+  private endTimer: NodeJS.Timeout | null = null;
   private finish: ChatFinish | null = null;
   private failure: unknown = null;
   /** What the provider does, the deadline, or who does not want more. */
@@ -94,6 +99,7 @@ export class OpenAiChat implements ChatStream {
       failure = isQuiverError(error) ? error : new QuiverError('unavailable', this.brokenMessage(), { cause: error });
     }
     clearTimeout(this.timer);
+    if (this.endTimer !== null) clearTimeout(this.endTimer);
     // What comes after an end, as the end of the connection, is none.
     this.end(failure);
     this.abort.abort();
@@ -108,14 +114,20 @@ export class OpenAiChat implements ChatStream {
 
   private end(failure: unknown): void {
     if (this.state !== 'running') return;
-    this.failure = failure;
+    this.failure = isQuiverError(failure) ? this.withSpent(failure) : failure;
     this.state = 'ended';
     this.wake();
   }
 
+  private withSpent({ kind, message, cause, details }: QuiverError): QuiverError {
+    const spent: SpentDetails = { spent: this.spent, usage: this.usage };
+    return new QuiverError(kind, message, { cause, details: { ...details, ...spent } });
+  }
+
   /** The time is over: what is there by now is the answer. */
   private expire(): void {
-    if (this.characters > 0) this.finish = 'deadline';
+    if (this.characters > 0) this.finish ??= 'deadline';
+    this.spent = 'all';
     const late = new QuiverError(
       'unavailable',
       `The language model wrote nothing within ${this.provider.timeoutMs} ms (LLM_TIMEOUT_MS); the call may be retried`,
@@ -146,6 +158,7 @@ export class OpenAiChat implements ChatStream {
       signal: this.abort.signal,
     });
     if (!response.ok) throw await this.refusal(response);
+    this.spent = 'prompt';
     const body = (response.body ?? []) as AsyncIterable<Uint8Array>;
     if (/^application\/json\b/i.test(response.headers.get('content-type') ?? '')) {
       const whole = parsed(await boundedText(body, this.bytesMax));
@@ -153,12 +166,12 @@ export class OpenAiChat implements ChatStream {
       if (this.finish === null) this.finish = 'stop';
       return;
     }
-    for await (const data of eventData(body, this.bytesMax)) {
+    for await (const { data, isClosed } of eventData(body, this.bytesMax)) {
       if (data.trim() === DONE) {
         this.finish ??= 'stop';
         return;
       }
-      this.takeChunk(parsed(data));
+      this.takeChunk(parsed(data, isClosed ? undefined : this.brokenMessage()));
       if (this.state !== 'running') return;
     }
     if (this.finish === null) throw new QuiverError('unavailable', this.brokenMessage());
@@ -178,7 +191,14 @@ export class OpenAiChat implements ChatStream {
     this.text += text;
     this.characters += text.length;
     const reason = choice.finish_reason;
-    if (typeof reason === 'string') this.finish = finishOf(reason);
+    if (typeof reason === 'string') {
+      this.finish = finishOf(reason);
+      // Some hold the connection then, and never say that it is done.
+      this.endTimer ??= setTimeout(() => {
+        this.end(null);
+        this.abort.abort();
+      }, AFTER_END_MS);
+    }
     if (content.length > room) {
       // More tokens than it was to write.
       this.finish = 'length';
@@ -235,12 +255,13 @@ function finishOf(reason: string): ChatFinish {
   return reason === 'length' || reason === 'content_filter' ? reason : 'stop';
 }
 
-/** Errors: embedding_unavailable. */
-function parsed(text: string): Record<string, unknown> {
+/** Errors: embedding_unavailable; unavailable, with what is `broken`, for what may be a part of an object. */
+function parsed(text: string, broken?: string): Record<string, unknown> {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (cause) {
+    if (broken !== undefined) throw new QuiverError('unavailable', broken, { cause });
     throw modelFailure('The language model answers what is no JSON', cause);
   }
   if (typeof value !== 'object' || value === null) throw modelFailure('The language model answers no object');

@@ -14,19 +14,18 @@ const RULES = [
 ].join('\n');
 
 const MARK_DIGITS = 12;
+/** Less room is not worth reading on. */
+const PASSAGE_CHARACTERS_MIN = 64;
 
 /**
- * What chat templates and this prompt give a meaning: a passage that has such a mark must not become more than a
- * passage. A word joiner behind the first character keeps it from being one; folding takes that out again.
+ * Chat templates and this prompt give marks such as `<|im_end|>`, `</s>` and `[INST]` a meaning, each model others: a
+ * passage must not become more than a passage. A word joiner behind the first character keeps what looks like one from
+ * being one; folding takes that out again.
  */
-const TEMPLATE_TAGS = 's|bos|eos|pad|unk|think|cite|start_of_turn|end_of_turn|im_start|im_end';
-const CONTROL = new RegExp(
-  String.raw`<(?=[|\uff5c])|<(?=/?(?:${TEMPLATE_TAGS})\b[^<>]{0,32}>)|<(?=</?SYS>>)|\[(?=/?INST\])`,
-  'gi',
-);
-const WORD_JOINER = '\u2060';
+const CONTROL = /<(?=[/|\uff5c!a-zA-Z])|\[(?=\/?[A-Z][A-Z0-9_]+\])/g;
+export const WORD_JOINER = '\u2060';
 
-/** A passage as a prompt has it: nothing in it is taken for something else. */
+/** A text as a prompt has it: nothing in it is taken for something else. */
 export function harmless(text: string): string {
   return text.toWellFormed().replace(CONTROL, (mark) => `${mark}${WORD_JOINER}`);
 }
@@ -41,18 +40,16 @@ export function answerPrompt(
   history: readonly EarlierMessage[],
 ): ChatMessage[] {
   const texts = passages.map(harmless);
-  const mark = markFor([question, ...texts, ...history.map(({ content }) => content)]);
+  const before = history.map(({ role, content }): ChatMessage => ({ role, content: harmless(content) }));
+  const asking = harmless(question);
+  const mark = markFor([asking, ...texts, ...before.map(({ content }) => content)]);
   const fenced = texts.map((text, i) => `[passage ${i + 1} ${mark}]\n${text}\n[end of passage ${i + 1} ${mark}]`);
   const asked = [
     `Passages, each between two lines with the mark ${mark}, which nothing else has:`,
     ...fenced,
-    `Question: ${question.toWellFormed()}`,
+    `Question: ${asking}`,
   ].join('\n\n');
-  return [
-    { role: 'system', content: RULES },
-    ...history.map(({ role, content }): ChatMessage => ({ role, content: content.toWellFormed() })),
-    { role: 'user', content: asked },
-  ];
+  return [{ role: 'system', content: RULES }, ...before, { role: 'user', content: asked }];
 }
 
 function markFor(texts: readonly string[]): string {
@@ -65,20 +62,26 @@ function markFor(texts: readonly string[]): string {
   }
 }
 
-/** As many of the passages, the best first, as have so many characters together; the first is cut to that. */
-export function fittingPassages<Passage extends { text: string }>(
-  passages: readonly Passage[],
-  charactersMax: number,
-): Passage[] {
-  const fitting: Passage[] = [];
-  let room = charactersMax;
-  for (const passage of passages) {
-    if (passage.text.length > room && fitting.length > 0) continue;
-    const text = passage.text.slice(0, cutAt(passage.text, room));
-    fitting.push(text === passage.text ? passage : { ...passage, text });
-    room -= text.length;
+/** The room for passages in a prompt, which takes the best first. */
+export class PassageRoom {
+  private isEmpty = true;
+
+  /** In characters. */
+  constructor(private room: number) {}
+
+  /** Whether there is no room for another one that says something. */
+  get isFull(): boolean {
+    return !this.isEmpty && this.room < PASSAGE_CHARACTERS_MIN;
   }
-  return fitting;
+
+  /** What of a passage is taken: all or nothing (null), but of the first what fits. */
+  take(text: string): string | null {
+    if (this.isFull || (text.length > this.room && !this.isEmpty)) return null;
+    const taken = text.slice(0, cutAt(text, this.room));
+    this.room -= taken.length;
+    this.isEmpty = false;
+    return taken;
+  }
 }
 
 /** `place`, or the one before it where that would be within a character. */

@@ -1,3 +1,4 @@
+import { isBlankUnit } from '../documents/blank';
 import { sentenceStarts } from '../documents/text-boundaries';
 
 /** What ends a sentence, and may stand behind that. */
@@ -6,6 +7,8 @@ const STOP = /[.!?…。！？]["'”’»)\]]*$/u;
 const NO_STOP =
   /(?:^|[\s(])(?:\p{Lu}|[Dd]r|[Mm]rs?|[Mm]s|[Pp]rof|[Ss]t|[Nn][or]|[Ff]igs?|vs|e\.g|i\.e|z\.\s?B|cf|ca|al)\.\s*$/u;
 const LIST_MARK = /^\s*(?:\d{1,3}[.)]|[-*•])\s*$/u;
+/** Longer than both. */
+const NO_STOP_CHARACTERS = 16;
 
 /** A part of a text. */
 export interface TextPart {
@@ -31,9 +34,8 @@ export function answerSentences(text: string, cited: readonly number[]): TextPar
   /** Where the sentence begins that has not ended. */
   let open = 0;
   for (const end of [...starts.slice(1), text.length]) {
-    const said = text.slice(open, end);
     const isLine = text[end - 1] === '\n' || end === text.length;
-    if (!isLine && (NO_STOP.test(said) || LIST_MARK.test(said))) continue;
+    if (!isLine && endsNone(text, open, end)) continue;
     const part = trimmed(text, { start: open, end });
     if (part !== null) parts.push(part);
     open = end;
@@ -41,10 +43,23 @@ export function answerSentences(text: string, cited: readonly number[]): TextPar
   return parts;
 }
 
+/** Whether what is between two places is no whole sentence. Only its end is looked at: it may be long. */
+function endsNone(text: string, open: number, end: number): boolean {
+  let to = end;
+  while (to > open && isBlankUnit(text.charCodeAt(to - 1))) to -= 1;
+  const said = text.slice(Math.max(open, to - NO_STOP_CHARACTERS), to);
+  return NO_STOP.test(said) || (to - open <= NO_STOP_CHARACTERS && LIST_MARK.test(said));
+}
+
 /** Which sentence a citation is of: that which has the character before it, or ends there. -1: there is none. */
 export function sentenceAt(parts: readonly TextPart[], at: number): number {
-  const next = parts.findIndex(({ start }) => start >= at);
-  return next < 0 ? parts.length - 1 : Math.max(0, next - 1);
+  let [from, to] = [0, parts.length];
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if (parts[middle].start >= at) to = middle;
+    else from = middle + 1;
+  }
+  return from === parts.length ? parts.length - 1 : Math.max(0, from - 1);
 }
 
 function trimmed(text: string, { start, end }: TextPart): TextPart | null {

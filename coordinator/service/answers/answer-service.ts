@@ -10,6 +10,7 @@ import {
   type ChatStream,
   estimatedTokens,
   type LanguageModels,
+  type SpentDetails,
 } from '../../models/language/language-model';
 import { type ChargeTimes, type KeyQuotaAdmission, type KeyWriter, resetOf } from '../keys/quota/key-quota';
 import type {
@@ -21,11 +22,13 @@ import type {
   AnswerStep,
   AnswerSteps,
   AnswerView,
+  ChunkIdentity,
 } from '../answers-service';
 import type { ScoredHit, SearchAnswer, SearchService } from '../service';
-import { answerPrompt, fittingPassages } from './answer-prompt';
+import { answerPrompt, PassageRoom } from './answer-prompt';
 import { answerSentences, sentenceAt } from './answer-sentences';
 import { CitedText } from './cited-text';
+import { LeadingThoughts } from './leading-thoughts';
 import { QuotedText } from './quoted-text';
 
 export interface AnswerServiceOptions {
@@ -42,6 +45,11 @@ type Caller = Parameters<AnswersService['answer']>[1];
 
 /** What a source's metadata may say of its place in a document. */
 const PLACE_FIELDS = ['document_id', 'chunk_index', 'page', 'start', 'end', 'headings', 'source'];
+/** Of a passage, of the prompt that has it, and of the prompt as it is sent. */
+const HELD_PER_CHARACTER = 6;
+/** From here on, errors are not the caller's. */
+const FAILED_CODE = 500;
+const HAS_WORDS = /[\p{L}\p{N}]/u;
 /** Where other answers hold the tokens that are left, one of them may end soon. */
 const HELD_RETRY_SECONDS = 5;
 /** A call that says nothing for so long beyond its time is gone, and its tokens count. */
@@ -84,13 +92,16 @@ export class AnswerService implements AnswersService {
         found,
         model,
         messages,
+        tokensMax: request.tokensMax,
         stream,
         clock,
         charge: chargedUntil,
         note: this.options.note,
       });
     } catch (error) {
-      this.options.note({ ...NOTHING, outcome: 'failed' });
+      // What is wrong with a question, or refused, is no failure.
+      if (!isQuiverError(error) || error.code >= FAILED_CODE || error.kind === 'overloaded')
+        this.options.note({ ...NOTHING, outcome: 'failed' });
       throw error;
     }
   }
@@ -98,13 +109,19 @@ export class AnswerService implements AnswersService {
   private async find(request: AnswerRequest, { hold, warn }: Caller, startMs: number): Promise<Found> {
     const { search, clock, config } = this.options;
     const found = await search.search(request.collection, request.search, hold);
-    const passages = distinct(await hitsOf(found));
-    const fitting = fittingPassages(passages, config.llmPromptCharacters);
-    if (fitting.length < passages.length)
+    const [cut] = found.cut ?? [];
+    if (cut !== undefined)
       warn?.(
-        `${passages.length - fitting.length} passages do not fit in the prompt (LLM_PROMPT_CHARACTERS), and are left out`,
+        `the question is longer than the ${cut.read} ${cut.unit} that the embedding model reads: ` +
+          'what is left at its end has no part in what is found',
       );
-    const sources = fitting.map(({ hit, text }, i) => sourceOf(hit, text, i + 1));
+    const read = await readSources(found, config.llmPromptCharacters);
+    const { sources, leftOut, cutOff } = read;
+    if (leftOut > 0) warn?.(`${leftOut} passages do not fit in the prompt (LLM_PROMPT_CHARACTERS), and are left out`);
+    if (cutOff > 0)
+      warn?.(`the last ${cutOff} characters of the first passage do not fit in the prompt (LLM_PROMPT_CHARACTERS)`);
+    // All else that the search has read is let go.
+    hold?.keep(HELD_PER_CHARACTER * sources.reduce((sum, { text }) => sum + text.length, 0));
     return { sources, embeddingMs: found.timing.embeddingMs, startMs, foundMs: clock.monotonicMs() };
   }
 
@@ -209,7 +226,11 @@ class RunningAnswer implements AnswerSteps {
   private readonly cited: CitedText;
   private readonly calledMs: number;
   private firstMs: number | null = null;
+  private readonly thoughts = new LeadingThoughts();
   private written = '';
+  /** Shown with the first word: without one, quotes may be the answer. */
+  private heldBack = '';
+  private hasWords = false;
   private areSourcesGiven = false;
   /** The end, while its last text is given. */
   private view: AnswerView | null = null;
@@ -220,6 +241,7 @@ class RunningAnswer implements AnswerSteps {
       found: Found;
       model: string;
       messages: readonly ChatMessage[];
+      tokensMax: number;
       stream: ChatStream;
       clock: Clock;
       charge: ChargedCall;
@@ -242,7 +264,7 @@ class RunningAnswer implements AnswerSteps {
       try {
         step = await stream.next();
       } catch (error) {
-        this.over('failed');
+        this.over('failed', error);
         throw error;
       }
       if (step.done === true) {
@@ -252,17 +274,19 @@ class RunningAnswer implements AnswerSteps {
       const { text, end } = step.value;
       if (text !== '') this.firstMs ??= clock.monotonicMs();
       this.written += text;
-      let shown = this.cited.take(text);
+      let shown = this.heldBack + this.cited.take(this.thoughts.take(text));
       if (end !== undefined) {
         // Whoever offers the stream keeps it until it hears that nothing more is wanted.
         void stream.return();
-        shown += this.cited.end();
+        shown += this.cited.take(this.thoughts.end()) + this.cited.end(end.finish !== 'stop');
         this.view = this.whole(end);
         // Quotes alone are shown when they were looked for.
-        if (this.cited.text === '') shown = this.view.text;
+        if (!HAS_WORDS.test(this.cited.text)) shown = this.view.text;
         if (shown === '') return { done: true, value: this.view };
       }
-      if (shown !== '') return { done: false, value: { type: 'text', text: shown } };
+      this.hasWords ||= this.view !== null || HAS_WORDS.test(shown);
+      this.heldBack = this.hasWords ? '' : shown;
+      if (this.hasWords && shown !== '') return { done: false, value: { type: 'text', text: shown } };
     }
   }
 
@@ -273,15 +297,24 @@ class RunningAnswer implements AnswerSteps {
   }
 
   /** It ends without a whole answer. */
-  private over(outcome: 'failed' | 'abandoned'): void {
+  private over(outcome: 'failed' | 'abandoned', error?: unknown): void {
     if (this.isOver) return;
     this.isOver = true;
-    const { charge, note, messages } = this.parts;
-    // A model that failed before it wrote anything has used nothing that is known of.
-    charge.end(
-      outcome === 'failed' && this.written === '' ? 0 : promptTokens(messages) + estimatedTokens(this.written),
-    );
+    const { charge, note } = this.parts;
+    charge.end(this.spentBy(error));
     note({ ...NOTHING, outcome });
+  }
+
+  /** Tokens of a call that has no end. */
+  private spentBy(error: unknown): number {
+    const { messages, tokensMax } = this.parts;
+    const told: Partial<SpentDetails> = isQuiverError(error) ? error.details : {};
+    const prompt = promptTokens(messages);
+    const known = told.usage ? told.usage.promptTokens + told.usage.completionTokens : 0;
+    if (known > 0) return known;
+    if (this.written !== '') return prompt + estimatedTokens(this.written);
+    if (told.spent === 'all') return prompt + tokensMax;
+    return told.spent === 'nothing' ? 0 : prompt;
   }
 
   private whole({ finish, usage }: NonNullable<ChatPiece['end']>): AnswerView {
@@ -335,14 +368,21 @@ export function checkedAnswer(
   };
   let dropped = 0;
   const found: { at: number; citation: AnswerCitation }[] = [];
-  for (const { at, number, quote } of cited.citations) {
+  for (const { at, number, quote, isCutOff } of cited.citations) {
     const source = sources.find((one) => one.number === number);
-    const place = source === undefined || quote === null ? null : textOf(source).find(quote);
-    if (source === undefined || place === null) dropped += 1;
-    else found.push({ at, citation: { source, ...place, quote: source.text.slice(place.start, place.end) } });
+    let place = source === undefined || quote === null ? null : textOf(source).find(quote);
+    // The last word may be cut.
+    if (place === null && isCutOff && source !== undefined)
+      place = textOf(source).find(quote!.slice(0, quote!.search(/\S*$/)));
+    if (source === undefined || place === null) {
+      dropped += 1;
+      continue;
+    }
+    const words = source.text.slice(place.start, place.end);
+    found.push({ at, citation: { source, chunk: chunkOf(source, place), ...place, quote: words } });
   }
   // A model that writes nothing but quotes means these.
-  if (cited.text === '' && found.length > 0) return { ...quotesAlone(found), droppedQuotes: dropped };
+  if (!HAS_WORDS.test(cited.text) && found.length > 0) return { ...quotesAlone(found), droppedQuotes: dropped };
   const parts = answerSentences(
     cited.text,
     cited.citations.map(({ at }) => at),
@@ -371,26 +411,76 @@ function promptTokens(messages: readonly ChatMessage[]): number {
   return messages.reduce((sum, { content }) => sum + estimatedTokens(content), 0);
 }
 
-/** All hits, also of an answer that reads the rest of them when they are taken. */
-async function hitsOf({ hits, later }: SearchAnswer): Promise<ScoredHit[]> {
-  if (later === undefined) return hits;
-  const all: ScoredHit[] = [];
-  for await (const page of later.pagesOf(hits)) all.push(...page);
-  return all;
+/** The chunk of a quote: one that has all of it, or else that in which it begins. */
+function chunkOf(source: AnswerSource, { start, end }: { start: number; end: number }): ChunkIdentity {
+  const { chunks = [] } = source;
+  const around = chunks.filter((one) => one.at <= start && end <= one.end);
+  // Chunks may share words: that which was found is meant.
+  const own = around.find(({ externalId }) => externalId === source.externalId);
+  return own ?? around[0] ?? chunks.findLast(({ at }) => at <= start) ?? source;
 }
 
-/** Hits with what the model reads of them; of those whose chunks are in one window, and of blank ones, the best. */
-function distinct(hits: readonly ScoredHit[]): { hit: ScoredHit; text: string }[] {
-  const seen = new Set<string>();
-  return hits.flatMap((hit) => {
-    const text = hit.context?.text ?? hit.text ?? '';
-    if (text.trim() === '' || seen.has(text)) return [];
-    seen.add(text);
-    return [{ hit, text }];
-  });
+/** Hits a part at a time, also of an answer that reads the rest of them when they are taken. */
+async function* pagesOf({ hits, later }: SearchAnswer): AsyncGenerator<readonly ScoredHit[]> {
+  if (later === undefined) yield hits;
+  else yield* later.pagesOf(hits);
 }
 
-function sourceOf({ externalId, score, metadata }: ScoredHit, text: string, number: number): AnswerSource {
+/**
+ * What the model is to read of the hits, as far as there is room for it. Of hits whose chunks are in one window, it is
+ * one; blank ones are none. Nothing else of what is read is kept.
+ */
+async function readSources(
+  found: SearchAnswer,
+  charactersMax: number,
+): Promise<{ sources: AnswerSource[]; leftOut: number; cutOff: number }> {
+  const room = new PassageRoom(charactersMax);
+  const sources = new Map<string, AnswerSource>();
+  let [leftOut, cutOff, seen] = [0, 0, 0];
+  for await (const page of pagesOf(found)) {
+    for (const hit of page) {
+      seen += 1;
+      const text = hit.context?.text ?? hit.text ?? '';
+      if (text.trim() === '') continue;
+      const known = sources.get(text);
+      const taken = known === undefined ? room.take(text) : null;
+      if (known !== undefined) addChunk(known, hit);
+      else if (taken === null) leftOut += 1;
+      else {
+        cutOff += text.length - taken.length;
+        sources.set(text, sourceOf(hit, taken, sources.size + 1));
+      }
+    }
+    if (!room.isFull) continue;
+    leftOut += Math.max(0, found.hits.length - seen);
+    break;
+  }
+  return { sources: [...sources.values()], leftOut, cutOff };
+}
+
+/** Of another hit in the same text, it is known where it says that it is. */
+function addChunk(source: AnswerSource, { externalId, metadata }: ScoredHit): void {
+  const { page } = placeOf(metadata);
+  source.chunks = source.chunks?.map((one) =>
+    one.externalId === externalId ? { ...one, ...given('page', page) } : one,
+  );
+}
+
+function sourceOf({ externalId, score, metadata, context }: ScoredHit, text: string, number: number): AnswerSource {
+  const place = placeOf(metadata);
+  const { documentId, page } = place;
+  const chunks = context?.chunks.map(({ externalId: id, at, end }) => ({
+    externalId: id,
+    ...given('documentId', documentId),
+    ...given('page', id === externalId ? page : undefined),
+    at,
+    end,
+  }));
+  return { number, externalId, score, ...place, ...given('chunks', chunks), text };
+}
+
+/** What metadata say of a chunk's place in a document. */
+function placeOf(metadata: string): Omit<AnswerSource, 'number' | 'externalId' | 'score' | 'text' | 'chunks'> {
   const place = JSON.parse(chosenMetadata(metadata, PLACE_FIELDS)) as JsonObject;
   const numberIn = (name: string): number | undefined => {
     const value = place[name];
@@ -399,9 +489,6 @@ function sourceOf({ externalId, score, metadata }: ScoredHit, text: string, numb
   const { document_id: documentId, headings, source } = place;
   const isTexts = Array.isArray(headings) && headings.every((one) => typeof one === 'string');
   return {
-    number,
-    externalId,
-    score,
     ...(typeof documentId === 'string' || typeof documentId === 'number' ? { documentId } : {}),
     ...given('chunkIndex', numberIn('chunk_index')),
     ...given('page', numberIn('page')),
@@ -409,7 +496,6 @@ function sourceOf({ externalId, score, metadata }: ScoredHit, text: string, numb
     ...given('end', numberIn('end')),
     ...given('headings', isTexts ? (headings as string[]) : undefined),
     ...given('source', typeof source === 'string' ? source : undefined),
-    text,
   };
 }
 

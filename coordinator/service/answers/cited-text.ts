@@ -1,3 +1,5 @@
+import { WORD_JOINER } from './answer-prompt';
+
 /** A quote that a model says is in a source. */
 export interface GivenCitation {
   /** How much of the text, without marks, stands before it: a place behind a character that is not blank. */
@@ -6,6 +8,8 @@ export interface GivenCitation {
   number: number;
   /** null: it names a source without a quote. */
   quote: string | null;
+  /** Present where the text broke off within the quote. */
+  isCutOff?: true;
 }
 
 /** Characters between the brackets of a mark; what is longer is text. */
@@ -23,11 +27,15 @@ const BLANK = /\s/;
 /** What stands close behind a word. */
 const CLOSE = /[.,;:!?)\]}…。，、！？；：»”’]/;
 const WORD = /[\p{L}\p{N}]/u;
+/** The end of a sentence; of one letter and a point, none. */
+const STOPPED = /(?<!(?:^|[\s.(])\p{L}\.)(?<=[.!?…。！？]["'”’»)\]]*)$/u;
+const STOP_CHARACTERS = 8;
 const SPLIT = /[\ud800-\udbff]$/;
 
 /**
- * Takes the marks of citations out of a text that comes piece by piece, wherever it is cut: `<cite n="2">words</cite>`.
- * What it gives to show, put together, is `text`.
+ * Takes the marks of citations out of a text that comes piece by piece, wherever it is cut: `<cite n="2">words</cite>`,
+ * and [2] behind a sentence: elsewhere, that may be something else, and stays. What it gives to show, put together, is
+ * `text`.
  */
 export class CitedText {
   text = '';
@@ -55,16 +63,24 @@ export class CitedText {
     return this.text.slice(before);
   }
 
-  /** There is no more. Answers the last that may be shown. */
-  end(): string {
+  /**
+   * There is no more. Answers the last that may be shown. `isCutOff`: whoever wrote had more to say, so that what is
+   * open is a part of a mark.
+   */
+  end(isCutOff = false): string {
     const before = this.text.length;
     if (this.half !== '') this.step(this.half);
     this.half = '';
-    if (this.open !== null) {
+    if (this.open !== null && isCutOff) {
+      this.citations.push({ at: this.text.length, ...this.open, isCutOff });
+      this.open = null;
+      this.held = '';
+    } else if (this.open !== null) {
       this.quote(this.open, this.held);
       this.held = '';
       this.giveUp();
     }
+    if (isCutOff && this.held.length > 1 && this.held.startsWith('<')) this.held = '';
     this.flush();
     return this.text.slice(before);
   }
@@ -105,10 +121,8 @@ export class CitedText {
     const { held } = this;
     if (BARE.test(held)) {
       const numbers = held.match(/\d+/g) ?? [];
-      const last = this.text.at(-1) ?? '';
-      // Behind a word without a space, it may be an index.
-      if ((this.blank === '' && WORD.test(last)) || numbers.some((one) => this.sourceOf(one) === 0))
-        return this.flush();
+      const isBehind = !this.blank.includes('\n') && STOPPED.test(this.text.slice(-STOP_CHARACTERS));
+      if (!isBehind || numbers.some((one) => this.sourceOf(one) === 0)) return this.flush();
       for (const one of numbers) this.citations.push({ at: this.text.length, number: Number(one), quote: null });
       this.held = '';
       this.isCut = true;
@@ -126,6 +140,15 @@ export class CitedText {
     }
     this.held += character;
     const lower = this.held.toLowerCase();
+    if (OPENING.startsWith(lower)) return;
+    if (lower.startsWith(OPENING) && /[\s"'=>\d]/.test(character)) {
+      // The one that is open was not closed.
+      const { held } = this;
+      this.held = '';
+      this.giveUp();
+      this.held = held;
+      return this.lookAtTag();
+    }
     const isEnd =
       lower.length <= CLOSING.length
         ? CLOSING.startsWith(lower)
@@ -168,6 +191,8 @@ export class CitedText {
   }
 
   private show(character: string): void {
+    // A model that copies a passage copies what the prompt has put into it.
+    if (character === WORD_JOINER) return;
     if (BLANK.test(character)) {
       this.blank += character;
       return;

@@ -40,7 +40,6 @@ interface ReadParts {
 /** A chunk that a shard has. Of several with one index, the first inserted counts. */
 interface FoundChunk extends ChunkText {
   stamp: number;
-  externalId: string;
 }
 
 /**
@@ -88,7 +87,7 @@ export class ChunkReader {
       for (const item of items) {
         const { window, index } = places[next++];
         if (item !== null && chunkPlaceOf(item.externalId, item.metadata)?.isNamed === true)
-          chunks.push({ index, text: item.text ?? '' });
+          chunks.push({ index, externalId: item.externalId, text: item.text ?? '' });
         if (index !== window.to) continue;
         const context = contextOf(chunks);
         contexts.set(window, context);

@@ -40,6 +40,7 @@ export interface ChunkWindow extends ChunkOwner {
 /** A chunk that is there; a text of "": the item has none. */
 export interface ChunkText {
   index: number;
+  externalId: string;
   text: string;
 }
 
@@ -92,15 +93,18 @@ export function contextOf(chunks: readonly ChunkText[]): HitContext | null {
   if (chunks.length === 0) return null;
   let text = '';
   let last: ChunkText | null = null;
+  const places: HitContext['chunks'][number][] = [];
   for (const chunk of chunks) {
     const isNext: boolean = last !== null && last.index + 1 === chunk.index;
     const shared = isNext ? sharedLength(last!.text, chunk.text) : 0;
     if (shared > 0) text += chunk.text.slice(shared);
     else text += text === '' || chunk.text === '' ? chunk.text : `\n${chunk.text}`;
     last = chunk;
+    const { index, externalId } = chunk;
+    if (chunk.text !== '') places.push({ index, externalId, at: text.length - chunk.text.length, end: text.length });
     if (text.length >= CONTEXT_CHARACTERS_MAX) break;
   }
-  return { text, fromChunk: chunks[0].index, toChunk: last!.index };
+  return { text, fromChunk: chunks[0].index, toChunk: last!.index, chunks: places };
 }
 
 /**

@@ -66,9 +66,13 @@ const PORTS = `, with a port from 1 to ${PORT_MAX}`;
 const STORE_URL = /^(?:https?:\/\/(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?\/?)?$/;
 const DECIMAL = /^-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE]-?\d{1,3})?$/;
 
-/** Throws a configuration error: one line that names the variable, without the value of a secret. */
+/** Of a URL that has a user and perhaps a password. */
+const CREDENTIALS = /:\/\/[^/?#]*@/;
+
+/** Throws a configuration error: one line that names the variable, without the value of a secret or of one in a URL. */
 function refuse(setting: Setting, value: string, expected: string): never {
-  const shown = setting.kind === 'secret' ? setting.name : `${setting.name}=${JSON.stringify(value)}`;
+  const isSecret = setting.kind === 'secret' || CREDENTIALS.test(value);
+  const shown = isSecret ? setting.name : `${setting.name}=${JSON.stringify(value)}`;
   throw new QuiverError('invalid_parameter', `${shown} is not valid: expected ${expected}`);
 }
 

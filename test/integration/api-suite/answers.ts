@@ -176,6 +176,14 @@ export function describeAnswers(name: string, startTarget: StartTarget): void {
       expect(answer.sources).toHaveLength(1);
       expect(answer.sources[0].text).toContain('Rhône');
       expect(answer.sources[0].text).toContain('francs');
+      // It begins in the hit itself, and a quote of a neighbour alone is of that.
+      expect(answer.sentences[0].citations).toMatchObject([{ external_id: 'doc-1', page: 2 }]);
+      llm.script = ({ body }) => ({
+        text: [`Maps. <cite n="${numbersIn(body.messages.at(-1)!.content)[0]}">sells maps for 12 francs</cite>`],
+      });
+      const beside = dataOf(await ask({ k: 1, filters: { n: 1 }, expand: { before: 1, after: 1 } }));
+      expect(beside.sentences[0].citations).toMatchObject([{ external_id: 'doc-2', document_id: 'book' }]);
+      expect(beside.sentences[0].citations[0].page).toBeUndefined();
       const all = dataOf(await ask({ k: 3, filters: { n: { $lte: 2 } }, expand: { before: 1, after: 0 } }));
       expect(all.sources).toHaveLength(1);
     });
@@ -303,6 +311,7 @@ export function describeAnswers(name: string, startTarget: StartTarget): void {
         /out of memory/,
       ],
       ['what is no JSON', { raw: ['data: {"choices":[\n\n'] }, 500, /no JSON/],
+      ['a part of an event', { raw: ['data: {"choices":[{"del'] }, 500, /does not answer/],
       ['a content that is no text', { raw: ['data: {"choices":[{"delta":{"content":[1]}}]}\n\n'] }, 500, /no text/],
       ['a stream that ends too early', { text: ['Rivers'], finish: null, isDone: false }, 500, /broke off after 6/],
       [
@@ -345,6 +354,14 @@ export function describeAnswers(name: string, startTarget: StartTarget): void {
         finish: 'length',
         usage: { estimated: true },
       });
+    });
+
+    test('what can have no effect is told, as by a search', async () => {
+      llm.script = { text: ['Yes.'] };
+      const { warnings } = (await ask({ diversity: { field: 'nowhere', at_most: 1 } })).json as unknown as {
+        warnings: string[];
+      };
+      expect(warnings).toEqual([expect.stringMatching(/^diversity\.field: no item has the field "nowhere"/)]);
     });
 
     test('what is no question is refused', async () => {

@@ -1,6 +1,6 @@
 import { duration } from '../../../../cli/terminal/progress';
 import { size } from '../../../../cli/terminal/print';
-import { table } from '../../../../cli/terminal/table';
+import { printableLines, table } from '../../../../cli/terminal/table';
 
 describe('a table', () => {
   test('lines up by what a terminal shows, numbers to the right', () => {
@@ -18,6 +18,7 @@ describe('a table', () => {
   test('shows control characters as what they are, and cuts lines', () => {
     expect(table(['a'], [['\u001b[31mred\n\tx\r\ny\r']])).toBe('a\n\\x1b[31mred⏎⇥x⏎y\\x0d\n');
     expect(table(['text'], [['0123456789']], 6)).toBe('text\n01234…\n');
+    expect(printableLines('a\n\u001b]52;c;eA==\u0007 b\r\n\u009bc')).toBe('a\n\\x1b]52;c;eA==\\x07 b\n\\x9bc');
   });
 });
 

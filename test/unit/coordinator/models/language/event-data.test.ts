@@ -5,7 +5,7 @@ async function dataOf(pieces: (string | Buffer)[], bytesMax = 1_000_000): Promis
     for (const piece of pieces) yield Buffer.from(piece as string);
   }
   const found: string[] = [];
-  for await (const data of eventData(body(), bytesMax)) found.push(data);
+  for await (const { data, isClosed } of eventData(body(), bytesMax)) found.push(isClosed ? data : `${data}, open`);
   return found;
 }
 
@@ -15,7 +15,7 @@ describe('the data of a stream of events', () => {
   test('are the same wherever the stream is cut', async () => {
     const bytes = Buffer.from(text);
     const whole = await dataOf([bytes]);
-    expect(whole).toEqual(['{"a":1}', 'b\nc', 'é水', 'last']);
+    expect(whole).toEqual(['{"a":1}', 'b\nc', 'é水', 'last, open']);
     for (let at = 1; at < bytes.length; at += 1)
       expect(await dataOf([bytes.subarray(0, at), bytes.subarray(at)])).toEqual(whole);
     expect(await dataOf([...bytes].map((byte) => Buffer.from([byte])))).toEqual(whole);

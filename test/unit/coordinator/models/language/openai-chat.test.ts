@@ -61,9 +61,43 @@ describe('a chat of a server that speaks OpenAI’s protocol', () => {
     await expect(silent.next()).rejects.toMatchObject({
       kind: 'unavailable',
       message: expect.stringContaining('60000 ms'),
+      details: { spent: 'all' },
     });
     jest.useRealTimers();
     await eventually('both calls are ended', () => llm.abandoned === abandoned + 2);
+  });
+
+  test('an end is one, where the connection is held behind it', async () => {
+    jest.useFakeTimers({
+      doNotFake: ['nextTick', 'setImmediate', 'setInterval', 'queueMicrotask', 'performance', 'Date'],
+    });
+    llm.script = { text: ['some'], end: 'hang', isDone: false, usage: { prompt_tokens: 3, completion_tokens: 4 } };
+    const stream = await modelsOf().chat(REQUEST);
+    expect(await stream.next()).toEqual({ done: false, value: { text: 'some' } });
+    const next = stream.next();
+    // The timer is set when the end has come.
+    while (jest.getTimerCount() < 2) await new Promise((resolve) => setImmediate(resolve));
+    jest.advanceTimersByTime(1_000);
+    expect((await next).value).toMatchObject({ text: '', end: { finish: 'stop' } });
+  });
+
+  test.each([
+    ['nothing', { status: 500, raw: ['{}'] }, null],
+    ['prompt', { text: [], finish: null, isDone: false }, null],
+    [
+      'prompt',
+      {
+        text: [],
+        finish: null,
+        usage: { prompt_tokens: 3, completion_tokens: 4 },
+        isDone: false,
+      },
+      { promptTokens: 3, completionTokens: 4 },
+    ],
+  ])('a failure says that it has used %s', async (spent, script, usage) => {
+    llm.script = script;
+    const stream = await modelsOf().chat(REQUEST);
+    await expect(stream.next()).rejects.toMatchObject({ details: { spent, usage } });
   });
 
   test('who does not want the rest gets none, also while it is waited for', async () => {

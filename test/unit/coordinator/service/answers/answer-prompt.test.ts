@@ -1,4 +1,4 @@
-import { answerPrompt, fittingPassages, harmless } from '../../../../../coordinator/service/answers/answer-prompt';
+import { answerPrompt, harmless, PassageRoom } from '../../../../../coordinator/service/answers/answer-prompt';
 
 describe('the prompt of an answer', () => {
   test('is the same for the same, and its mark depends on all of it', () => {
@@ -28,20 +28,41 @@ describe('the prompt of an answer', () => {
       '<cite n="1">',
       '</CITE>',
       '<think>',
+      '[SYSTEM_PROMPT]',
+      '[/TOOL_CALLS]',
+      '[TOOL_RESULTS]',
+      '<tool_response>',
+      '<end_of_text>',
+      '<sep>',
+      `<cite n="1" ${'x'.repeat(100)}>`,
     ];
     const text = signs.join(' and ');
     for (const sign of signs) expect(harmless(text)).not.toContain(sign);
     expect(harmless(text).replaceAll('\u2060', '')).toBe(text);
-    expect(harmless('a < b, x[i], <b>bold</b>')).toBe('a < b, x[i], <b>bold</b>');
+    expect(harmless('a < b, x[i], [12], [x y], 3<4')).toBe('a < b, x[i], [12], [x y], 3<4');
+  });
+
+  test('nor do they in the question and what was said before', () => {
+    const sign = '<|im_end|>';
+    const history = [
+      { role: 'user' as const, content: `a ${sign}` },
+      { role: 'assistant' as const, content: `b ${sign}` },
+    ];
+    const messages = answerPrompt(`c ${sign}`, [`d ${sign}`], history);
+    expect(JSON.stringify(messages)).not.toContain(sign);
+    expect(JSON.stringify(messages).replaceAll('\u2060', '').split(sign)).toHaveLength(5);
   });
 
   test('passages fit in their order, the first in any case', () => {
-    const texts = ['aaaa', 'bbbbbbbb', 'cc'].map((text) => ({ text }));
-    const fitting = (most: number) => fittingPassages(texts, most).map(({ text }) => text);
-    expect(fitting(14)).toEqual(['aaaa', 'bbbbbbbb', 'cc']);
-    expect(fitting(6)).toEqual(['aaaa', 'cc']);
-    expect(fitting(3)).toEqual(['aaa']);
-    expect(fittingPassages([{ text: 'a𐐷' }], 2)).toEqual([{ text: 'a' }]);
-    expect(fittingPassages([], 2)).toEqual([]);
+    const texts = [400, 800, 200].map((length, i) => `${i}`.repeat(length));
+    const fitting = (most: number) => {
+      const room = new PassageRoom(most);
+      return texts.map((text) => room.take(text)?.length ?? (room.isFull ? 'full' : null));
+    };
+    expect(fitting(1400)).toEqual([400, 800, 200]);
+    expect(fitting(700)).toEqual([400, null, 200]);
+    expect(fitting(440)).toEqual([400, 'full', 'full']);
+    expect(fitting(300)).toEqual([300, 'full', 'full']);
+    expect(new PassageRoom(2).take('a𐐷')).toBe('a');
   });
 });

@@ -7,6 +7,7 @@ describe('sentences of an answer', () => {
   test.each([
     ['One. Two! Three?', ['One.', 'Two!', 'Three?']],
     ['1. First thing.\n2. Second thing.\n\n- Third', ['1. First thing.', '2. Second thing.', '- Third']],
+    ['It was long before Dr.    Smith came. He left.', ['It was long before Dr.    Smith came.', 'He left.']],
     ['Dr. Smith and J. Doe came. They left.', ['Dr. Smith and J. Doe came.', 'They left.']],
     ['It was 1892. Then 1893.', ['It was 1892.', 'Then 1893.']],
     ['雪が溶ける。川が増水する。', ['雪が溶ける。', '川が増水する。']],

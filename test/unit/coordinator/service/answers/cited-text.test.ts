@@ -22,14 +22,28 @@ describe('a text with marks of citations', () => {
       ],
     ],
     [
-      'A [1]. B [2, 3] c[1] d [9]',
-      'A. B c[1] d [9]',
+      'One. [1] Two.[2, 3] Three. [9]',
+      'One. Two. Three. [9]',
       [
-        [1, 1, null],
-        [4, 2, null],
-        [4, 3, null],
+        [4, 1, null],
+        [9, 2, null],
+        [9, 3, null],
       ],
     ],
+    [
+      'They lie in [1, 2]. So x = [1, 2] holds, and sort([2, 1]) [1], e.g. [2].\n[3] too',
+      'They lie in [1, 2]. So x = [1, 2] holds, and sort([2, 1]) [1], e.g. [2].\n[3] too',
+      [],
+    ],
+    [
+      'Rivers <cite n="1">flood in spring. It sells. <cite n="2">maps here</cite> Done.',
+      'Rivers flood in spring. It sells. Done.',
+      [
+        [6, 1, null],
+        [33, 2, 'maps here'],
+      ],
+    ],
+    ['a <\u2060b> c', 'a <b> c', []],
     ['a < b <c> <cites> [x] [', 'a < b <c> <cites> [x] [', []],
     ['<cite n="7">x</cite>Text', 'Text', [[0, 0, 'x']]],
     ['Text <cite n="1"/> more', 'Text more', [[4, 1, null]]],
@@ -42,6 +56,20 @@ describe('a text with marks of citations', () => {
     const found = read([text]);
     expect(found.text).toBe(shown);
     expect(found.citations).toEqual(citations.map(([at, number, quote]) => ({ at, number, quote })));
+  });
+
+  test('what breaks off within a mark is a part of one', () => {
+    const cut = (text: string) => {
+      const cited = new CitedText(3);
+      return { shown: cited.take(text) + cited.end(true), citations: cited.citations };
+    };
+    expect(cut('Rivers flood. <cite n="2">rivers flo')).toEqual({
+      shown: 'Rivers flood.',
+      citations: [{ at: 13, number: 2, quote: 'rivers flo', isCutOff: true }],
+    });
+    expect(cut('Rivers flood. <cite n="2">rivers</ci').citations).toMatchObject([{ quote: 'rivers' }]);
+    expect(cut('Rivers flood. <cite n').shown).toBe('Rivers flood.');
+    expect(cut('Rivers <').shown).toBe('Rivers <');
   });
 
   test('a quote without end is text, after a while', () => {

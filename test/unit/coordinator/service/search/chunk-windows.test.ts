@@ -8,7 +8,8 @@ import {
 } from '../../../../../coordinator/service/search/chunk-windows';
 import { expectLinear } from '../../../../support/values/linear-cost';
 
-const joined = (...texts: string[]): string => contextOf(texts.map((text, index) => ({ index, text })))!.text;
+const joined = (...texts: string[]): string =>
+  contextOf(texts.map((text, index) => ({ index, externalId: `${index}`, text })))!.text;
 
 describe('the text of a window', () => {
   test.each([
@@ -37,16 +38,24 @@ describe('the text of a window', () => {
 
   test('says which chunks are there, of which those behind a gap share nothing', () => {
     const context = contextOf([
-      { index: 3, text: 'a b' },
-      { index: 5, text: 'b c' },
+      { index: 3, externalId: 'x', text: 'a b' },
+      { index: 5, externalId: 'y', text: 'b c' },
     ]);
-    expect(context).toEqual({ text: 'a b\nb c', fromChunk: 3, toChunk: 5 });
+    expect(context).toEqual({
+      text: 'a b\nb c',
+      fromChunk: 3,
+      toChunk: 5,
+      chunks: [
+        { index: 3, externalId: 'x', at: 0, end: 3 },
+        { index: 5, externalId: 'y', at: 4, end: 7 },
+      ],
+    });
     expect(contextOf([])).toBeNull();
   });
 
   test('ends where it is long', () => {
     const text = 'x'.repeat(CONTEXT_CHARACTERS_MAX / 2);
-    const context = contextOf([0, 1, 2, 3].map((index) => ({ index, text })))!;
+    const context = contextOf([0, 1, 2, 3].map((index) => ({ index, externalId: `${index}`, text })))!;
     expect(context).toMatchObject({ fromChunk: 0, toChunk: 2 });
     expect(context.text).toHaveLength(1.5 * CONTEXT_CHARACTERS_MAX - 2 * 64 * 1024);
   });
