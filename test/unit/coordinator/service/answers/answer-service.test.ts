@@ -192,7 +192,12 @@ describe('an answer', () => {
     });
     await wholeOf(await long.answer(QUESTION, { identity: null, warn }));
     const cut = serviceOf(async () => new Written([ended('Yes.')]), {
-      search: { search: () => ({ ...foundOf([hit(TEXT)]), cut: [{ index: 0, read: 512, left: 7, unit: 'tokens' }] }) },
+      search: {
+        search: () => ({
+          ...foundOf([hit(TEXT)]),
+          cut: [{ index: 0, read: 512, left: 7, unit: 'tokens', isMore: false }],
+        }),
+      },
     });
     await wholeOf(await cut.answer(QUESTION, { identity: null, warn }));
     expect(warned.pop()).toMatch(/^the question is longer than the 512 tokens that the embedding model reads/);
