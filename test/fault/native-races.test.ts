@@ -19,7 +19,7 @@ const BUILD = `
   const { FOLDER, STORIES } = process.env;
   const addon = ADDONS.find(({ name }) => name === 'vectors');
   const flags = [...compileFlags(addon), '-O1', '-g1', '-fsanitize=thread', '-Inode/engine/native'];
-  const forNode = /(?:addon|index_object|index_tasks|index_save|checked_file|filter_calls|filter_count_calls|filter_order_calls|arguments|task)\\.cc$/;
+  const forNode = /(?:addon|index_object|index_tasks|index_save|checked_file|boost_calls|filter_calls|filter_count_calls|filter_order_calls|arguments|task)\\.cc$/;
   const sources = foldersOf(addon).flatMap((folder) => filesOf(folder, /\\.cc$/)).filter((file) => !forNode.test(file));
   const apart = sources.filter((file) => /(?:kernels_\\w+|codes|row_store|filter_\\w+|heap|posting|dictionary_keys)\\.cc$/.test(file));
   const together = sources.filter((file) => !apart.includes(file)).map((file) => '#include "' + file + '"\\n').join('');

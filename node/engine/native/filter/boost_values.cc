@@ -15,13 +15,13 @@ using Kind = BoostValues::Kind;
 using Shape = BoostValues::Shape;
 
 // Longest time of a filter on a thread that serves, and of one whose slots are remembered (filter_calls.cc).
-constexpr double kInlineNs = 5e5, kRememberedNs = 3e6;
+constexpr double kFactorNs = 5e5, kRememberedNs = 3e6;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(), kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLatitudeMax = 90, kLongitudeMax = 180;
 // As in shared/contract/shard/boosts.ts and in node/engine/filter/geo-points.ts.
 constexpr double kLeast = 0.001, kMost = 1e18, kRadiusMetres = 6'371'008.8, kRadians = 3.14159265358979323846 / 180;
 // More than the mathematics of two languages differ by, as a part of a number.
-constexpr double kSlack = 1e-9;
+constexpr double kFactorSlack = 1e-9;
 
 // A boost as it is written.
 struct WrittenBoost {
@@ -166,7 +166,7 @@ std::optional<BoostValues> BoostValues::of(FilterIndex& index, uint64_t number, 
           number, changes, boost.filter, boost.filter_words, [&] { return resolve(kRememberedNs); },
           [&] { return index.is_unchanged(changes); });
       if (part.remembered == nullptr) {
-        std::optional<FoundSlots> found = resolve(kInlineNs);
+        std::optional<FoundSlots> found = resolve(kFactorNs);
         if (!found.has_value()) return std::nullopt;
         part.own = std::move(*found);
       }
@@ -190,7 +190,7 @@ std::optional<BoostValues> BoostValues::of(FilterIndex& index, uint64_t number, 
     values.parts_.push_back(std::move(part));
   }
   // As each number is.
-  values.most_ += kSlack * (values.adds_ ? std::max(1.0, std::abs(values.most_)) : values.most_);
+  values.most_ += kFactorSlack * (values.adds_ ? std::max(1.0, std::abs(values.most_)) : values.most_);
   return values;
 }
 
@@ -253,7 +253,7 @@ BoostValues::Number BoostValues::number(uint32_t slot) const {
     all = adds_ ? all + own : all * own;
     terms += std::abs(own);
   }
-  const double slack = kSlack * (adds_ ? terms : all);
+  const double slack = kFactorSlack * (adds_ ? terms : all);
   return {all - slack, std::min(all + slack, most_)};
 }
 
