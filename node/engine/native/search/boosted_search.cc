@@ -74,7 +74,8 @@ class BoostedPool : public SortedPool {
       : SortedPool(entries),
         limits_(limits),
         best_(limits.k),
-        zero_key_(limits.reach.query.zero_distance_key(limits.reach.effort.largest_norm)) {}
+        zero_key_(limits.reach.query.zero_distance_key(limits.reach.effort.largest_norm)),
+        far_gamma_(limits.reach.effort.passing_gamma(Effort::kDepths[1], limits.reach.graph_rows)) {}
 
   bool full() const { return full_; }
   float floor() const { return std::min(threshold_, least_key_); }
@@ -122,6 +123,16 @@ class BoostedPool : public SortedPool {
     least_key_ = least - reach.query.deviation(reach.rows.meta(entry.row()));
   }
 
+  // γ for a walk to so many rows. The farther a row is, the less likely it is among the best: so from that of a walk to
+  // the nearest ones up to that of a filtered walk to a hundred, by the logarithm of the depth.
+  float gamma_at(double depth) const {
+    const WalkReach& reach = limits_.reach;
+    const double most = Effort::kDepths[1], anchor = double(reach.anchor);
+    if (depth >= most) return reach.effort.passing_gamma(depth, reach.graph_rows);
+    const double part = std::max(0.0, std::log(depth / anchor) / std::log(most / anchor));
+    return reach.gamma + (far_gamma_ - reach.gamma) * float(part);
+  }
+
   void move_anchor() {
     size_t end = nearest_ + 1;
     for (size_t to = size_; end < to;) {
@@ -144,7 +155,7 @@ class BoostedPool : public SortedPool {
     const size_t moved = place > reached_ ? place - reached_ : reached_ - place;
     if (moved * kSameReach > reached_) {
       reached_ = place;
-      gamma_ = place < reach.anchor ? reach.gamma : reach.effort.passing_gamma(double(place + 1), reach.graph_rows);
+      gamma_ = gamma_at(double(place + 1));
     }
     const float slack = reach.query.deviation(reach.rows.meta(entries_[place].row()));
     threshold_ = key - gamma_ * (2 + gamma_) * std::max(0.0f, distance) - slack;
@@ -152,7 +163,7 @@ class BoostedPool : public SortedPool {
 
   const BoostedReach limits_;
   BestBoosted best_;
-  const float zero_key_;
+  const float zero_key_, far_gamma_;
   // Places of the `anchor`-th eligible entry, and of the anchor.
   size_t nearest_ = kNone, anchor_ = kNone;
   float anchor_key_ = 0;
