@@ -124,7 +124,7 @@ async function askOnce(target, body) {
       if (name === 'event: envelope') last = JSON.parse(data.slice('data: '.length));
       // A token is the time at which it was sent.
       if (name === 'event: text')
-        for (const [sent] of JSON.parse(data.slice('data: '.length)).text.matchAll(/\d+\.\d{3}(?= )/g))
+        for (const [sent] of JSON.parse(data.slice('data: '.length)).text.matchAll(/\d+\.\d{3}/g))
           passMs.push(nowMs - Number(sent));
     }
   }
