@@ -17,11 +17,10 @@ const FILL = 8;
 const DOCUMENT_ID = 36;
 const DOCUMENT_AT = INDEX_DIGITS + 1 + FILL + 1;
 const LENGTH = DOCUMENT_AT + DOCUMENT_ID;
-const FIRST_DASH = INDEX_DIGITS;
-const SECOND_DASH = DOCUMENT_AT - 1;
 const DASH = 0x2d;
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_~';
+const FORM = /^\d{6}-[\w~]{8}-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 /** The state that the hash has before the document id; any number would do, and it must never change. */
 const MEETING_STATE = 0x51ab8f3d | 0;
 
@@ -35,13 +34,9 @@ export function documentOfChunk(externalId: string): string | null {
   return isChunkId(externalId) ? externalId.slice(DOCUMENT_AT) : null;
 }
 
-/** Whether an id has the form of {@link documentChunkId}, as far as its length and dashes say it. */
+/** Whether an id has the form of {@link documentChunkId}. */
 export function isChunkId(externalId: string): boolean {
-  return (
-    externalId.length === LENGTH &&
-    externalId.charCodeAt(FIRST_DASH) === DASH &&
-    externalId.charCodeAt(SECOND_DASH) === DASH
-  );
+  return externalId.length === LENGTH && FORM.test(externalId);
 }
 
 /** By index. They are few thousand, but for giants. */
