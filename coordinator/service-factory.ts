@@ -226,6 +226,7 @@ export function createService(options: {
     catalog,
     vectors: {
       scroll: (...args) => vectors.scroll(...args),
+      fetch: (...args) => vectors.fetch(...args),
       exchange: (...args) => vectors.exchange(...args),
     },
   });

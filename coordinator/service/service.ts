@@ -818,11 +818,10 @@ export interface DocumentsService {
    * empty file; those of `content`.
    */
   receive(file: Pick<UploadedFile, 'name' | 'content'>): Promise<ReceivedFile>;
-  /** Removes what no job is to be begun for. */
-  discard(file: ReceivedFile): Promise<void>;
   /**
-   * Begins the job that stores a document. With `waitMs`, answers it as it is then, at the latest. Errors: not_found;
-   * already_exists for a document that is there and may not be replaced; overloaded while too many wait; unavailable.
+   * Begins the job that stores a document. With `waitMs`, answers it as it is then, at the latest. The file is removed
+   * where the job has not begun. Errors: not_found; already_exists for a document that is there and may not be
+   * replaced; overloaded while too many wait; unavailable; commit_unknown, and then the job may have begun.
    */
   add(collection: string, document: NewDocument, waitMs: number, writer?: KeyWriter): Promise<AddedDocument>;
   /** In the order of their first upload. Errors: not_found; invalid_parameter for a cursor of something else. */

@@ -87,23 +87,18 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
       errors: [404, 409],
       handle: async ({ request, key, use, warnings, body }) => {
         const add = async (collection: string, file: ReceivedFile, options: DocumentOptions): Promise<Answer> => {
-          try {
-            const { wait, document_key, metadata, chunking = {}, on_exists = 'replace', expires_at } = options;
-            const document: NewDocument = {
-              file,
-              key: document_key,
-              metadata,
-              chunking,
-              onExists: on_exists,
-              expiresAt: expires_at ?? undefined,
-              textInMetadata: options.text_in_metadata,
-            };
-            const waitMs = wait ? REQUEST_BOUNDS.documentWaitMs : 0;
-            return addedAnswer(await documents.add(collection, document, waitMs, writerOf(key)));
-          } catch (error) {
-            await documents.discard(file);
-            throw error;
-          }
+          const { wait, document_key, metadata, chunking = {}, on_exists = 'replace', expires_at } = options;
+          const document: NewDocument = {
+            file,
+            key: document_key,
+            metadata,
+            chunking,
+            onExists: on_exists,
+            expiresAt: expires_at ?? undefined,
+            textInMetadata: options.text_in_metadata,
+          };
+          const waitMs = wait ? REQUEST_BOUNDS.documentWaitMs : 0;
+          return addedAnswer(await documents.add(collection, document, waitMs, writerOf(key)));
         };
         const json = body as z.output<ReturnType<typeof schemas.documentBody>> | undefined;
         if (json !== undefined) {

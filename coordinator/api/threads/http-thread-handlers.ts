@@ -157,7 +157,7 @@ export function httpThreadHandlers(main: MainServices, threads: HttpThreads, pee
       ),
     'documents.receive': ({ name, stream }: { name: string; stream: number }) =>
       service.documents.receive({ name, content: arriving(peer().drawn<FilePiece>(stream)).content }),
-    ...handlersOf('documents', service.documents, ['discard', 'add', 'list', 'get', 'delete']),
+    ...handlersOf('documents', service.documents, ['add', 'list', 'get', 'delete']),
     ...handlersOf('quotas', main.quotas, ['reserve', 'settle', 'noteRefusal']),
     ...handlersOf('keyQuotas', service.keyQuotas, ['take', 'settle', 'giveBack', 'noteRefusal']),
     ...handlersOf('catalog', catalog, ['find', 'read', 'uidOf']),

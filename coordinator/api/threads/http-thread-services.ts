@@ -132,9 +132,8 @@ function httpThreadKeyQuotas(main: ThreadPeer): KeyQuotasService {
 }
 
 function httpThreadDocuments(main: ThreadPeer): DocumentsService {
-  const { discard, add, list, get, delete: remove } = remote<DocumentsService>(main, 'documents');
+  const { add, list, get, delete: remove } = remote<DocumentsService>(main, 'documents');
   return {
-    discard,
     add,
     list,
     get,

@@ -71,7 +71,7 @@ export class DocumentKind implements JobKind {
     private readonly parts: {
       files: WaitingFiles;
       parser: Pick<DocumentParser, 'parse'>;
-      stored: Pick<StoredDocuments, 'first' | 'chunks' | 'exchange'>;
+      stored: Pick<StoredDocuments, 'first' | 'chunks' | 'strays' | 'exchange'>;
       catalog: Pick<CollectionCatalog, 'find' | 'read'>;
       embedder: Pick<CollectionEmbedder, 'embedPassages' | 'settle' | 'measure'>;
       metadataBytesMax: number;
@@ -151,7 +151,7 @@ export class DocumentKind implements JobKind {
     const { stored, clock, metadataBytesMax } = this.parts;
     const { collection, input, parsed, chunks } = of;
     const { documentId, identity, file, expiresAt } = input;
-    const known = await stored.chunks(collection.name, documentId, true);
+    const known = await stored.chunks(collection.name, documentId);
     const facts: DocumentFacts = {
       documentId,
       key: input.key,
@@ -181,7 +181,12 @@ export class DocumentKind implements JobKind {
     const vectors = vectorsByText(known);
     const embedded = await this.embed(steps, collection, textsToEmbed(wanted, vectors), stop);
     for (const [text, vector] of embedded) vectors.set(text, vector);
-    const { puts, gone } = documentChanges(wanted, known, { vectors, expiresAt: expiresAt ?? undefined });
+    const ids = wanted.map(({ externalId }) => externalId);
+    const strays = await stored.strays(collection.name, documentId, known, ids);
+    const { puts, gone } = documentChanges(wanted, [...known, ...strays], {
+      vectors,
+      expiresAt: expiresAt ?? undefined,
+    });
     // From here on nobody can give it up: of what is done, nothing could be taken back.
     await steps.job.note({ step: STORING });
     stop.throwIfAborted();

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../../shared/base/config/config';
-import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Logger } from '../../../shared/base/logs/logger';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { CollectionCatalog } from '../../service/collections/collection-catalog';
@@ -13,6 +13,7 @@ import { isEnded, type JobView } from '../../service/jobs-service';
 import type { KeyWriter } from '../../service/keys/quota/key-quota';
 import type { StampClock } from '../../service/routing/stamp-clock';
 import type { AddedDocument, DocumentsService, NewDocument, ReceivedFile, UploadedFile } from '../../service/service';
+import type { NewJob } from '../record/job-record';
 import type { StoredJobs } from '../record/stored-jobs';
 import { DOCUMENT, documentExists, type DocumentInput } from './document-kind';
 import type { WaitingFiles } from './waiting-files';
@@ -67,25 +68,46 @@ export class DocumentRequests implements DocumentsService {
     }
   }
 
-  async discard({ id }: Pick<ReceivedFile, 'id'>): Promise<void> {
-    const { files, jobs, log } = this.parts;
+  async add(collection: string, document: NewDocument, waitMs: number, writer?: KeyWriter): Promise<AddedDocument> {
+    const { documentId, job } = await this.begun(collection, document, writer);
+    return { documentId, job: waitMs > 0 ? await this.ended(job, waitMs) : job };
+  }
+
+  private async begun(collection: string, document: NewDocument, writer?: KeyWriter): Promise<AddedDocument> {
+    const { jobs } = this.parts;
+    const { file } = document;
     try {
-      // The job may have begun, and only the answer of the store was lost. Where that is not known, a sweep sees to it.
-      if ((await jobs.get(id)) === null) await files.delete(id);
+      const { documentId, subject, input } = await this.wanted(collection, document, writer);
+      const job: NewJob = { id: file.id, kind: DOCUMENT, collection, subject, input, unit: 'chunks' };
+      return { documentId, job: await jobs.begin(job).catch((error: unknown) => this.begunThough(error, file)) };
     } catch (error) {
-      log.warn({ error, id }, 'a file that no job needs could not be removed yet');
+      // Whether the store will hold the job is not known: a sweep removes the file, if it does not.
+      if (!isQuiverError(error) || error.kind !== 'commit_unknown') await this.discard(file);
+      throw error;
     }
   }
 
-  async add(collection: string, document: NewDocument, waitMs: number, writer?: KeyWriter): Promise<AddedDocument> {
+  /** The job of which the store's answer was lost; if it can't be seen, the error. */
+  private async begunThough(error: unknown, { id }: ReceivedFile): Promise<JobView> {
+    const job =
+      isQuiverError(error) && error.kind === 'commit_unknown' ? await this.parts.jobs.get(id).catch(() => null) : null;
+    if (job === null) throw error;
+    return job;
+  }
+
+  private async wanted(
+    collection: string,
+    document: NewDocument,
+    writer?: KeyWriter,
+  ): Promise<{ documentId: string; subject: string; input: DocumentInput }> {
     const { catalog, jobs, stamps, config, stored } = this.parts;
     const { file, key = null, metadata = '{}', chunking, onExists, expiresAt = null, textInMetadata } = document;
     const { identity } = catalog.known(collection) ?? (await catalog.find(collection));
     await this.mustHaveRoom(file.bytes);
     const documentId = key === null ? randomUUID() : documentIdOf(key);
     if (key !== null && onExists === 'error') {
-      const isAwaited = (await jobs.underWayKnown(DOCUMENT)).some(
-        ({ input }) => (input as DocumentInput).documentId === documentId,
+      const isAwaited = (await jobs.underWayKnown(DOCUMENT)).some(({ input }) =>
+        isOf(input as DocumentInput, { identity, documentId }),
       );
       if (isAwaited || (await stored.first(collection, documentId)) !== null) throw documentExists(key);
     }
@@ -103,8 +125,17 @@ export class DocumentRequests implements DocumentsService {
       ...(writer !== undefined && { writer: { identity: writer.identity, quota: writer.quota } }),
     };
     const subject = key ?? (file.name === '' ? documentId : file.name);
-    const job = await jobs.begin({ id: file.id, kind: DOCUMENT, collection, subject, input, unit: 'chunks' });
-    return { documentId, job: waitMs > 0 ? await this.ended(job, waitMs) : job };
+    return { documentId, subject, input };
+  }
+
+  private async discard({ id }: Pick<ReceivedFile, 'id'>): Promise<void> {
+    const { files, jobs, log } = this.parts;
+    try {
+      // The job may have begun, and only the answer of the store was lost. Where that is not known, a sweep sees to it.
+      if ((await jobs.get(id)) === null) await files.delete(id);
+    } catch (error) {
+      log.warn({ error, id }, 'a file that no job needs could not be removed yet');
+    }
   }
 
   /** Removes files that no job needs, now and then, while this process is to do it. */
@@ -156,6 +187,10 @@ export class DocumentRequests implements DocumentsService {
     }
     return job;
   }
+}
+
+function isOf(input: DocumentInput, { identity, documentId }: Pick<DocumentInput, 'identity' | 'documentId'>): boolean {
+  return input.identity === identity && input.documentId === documentId;
 }
 
 /** A file on its way: how it begins, how long it is, and its checksum. */

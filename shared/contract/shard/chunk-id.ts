@@ -34,6 +34,11 @@ export function documentOfChunk(externalId: string): string | null {
   return isChunkId(externalId) ? externalId.slice(DOCUMENT_AT) : null;
 }
 
+/** The number of a chunk, by an id of that form; NaN: it has none. */
+export function indexOfChunk(externalId: string): number {
+  return /^\d+$/.test(externalId.slice(0, INDEX_DIGITS)) ? Number(externalId.slice(0, INDEX_DIGITS)) : NaN;
+}
+
 /** Whether an id has the form of {@link documentChunkId}. */
 export function isChunkId(externalId: string): boolean {
   return externalId.length === LENGTH && FORM.test(externalId);

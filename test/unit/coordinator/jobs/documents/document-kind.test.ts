@@ -145,16 +145,6 @@ test('of two uploads the later one stays, though the earlier one ends last', asy
   expect(await texts()).toEqual(['Later.']);
 });
 
-test('a file stays while its job may have begun', async () => {
-  const { documents } = plain.service;
-  embedding.close();
-  const { job } = await added('Text.');
-  await documents.discard({ id: job.id, name: '', type: 'txt', bytes: 5, sha256: '' });
-  embedding.release();
-  await eventually('it is done', async () => (await state(job.id)) === 'done');
-  expect(await texts()).toEqual(['Text.']);
-});
-
 test('what a file holds beyond the bounds of its write fails its job alone', async () => {
   const { job } = await added('   ', 60_000);
   expect(job).toMatchObject({ state: 'failed', error: expect.stringContaining('empty') });

@@ -1,0 +1,168 @@
+import { ONLY_DRIVER } from '../../../../../coordinator/jobs/driving/owned-entry';
+import type { NewDocument, VectorView } from '../../../../../coordinator/service/service';
+import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
+import type { StoreChange } from '../../../../../shared/cluster-store/cluster-store';
+import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
+import { documentChunkId } from '../../../../../shared/contract/shard/chunk-id';
+import { InterceptedClusterStore } from '../../../../support/cluster/intercepted-cluster-store';
+import { eventually } from '../../../../support/eventually';
+import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
+import { newCollection, type PlainService, plainService } from '../../../../support/shards/plain-service';
+
+/** What is a document's own, and what its requests leave behind. */
+
+const LONG = ['One of it is here.', 'Two of it are here.', 'Three of it are here.', 'Four of it are here.'].join(' ');
+const SHORT = 'Nothing else is left.';
+
+let store: InterceptedClusterStore;
+let plain: PlainService;
+let driver: { close(): Promise<void> } | null;
+
+beforeEach(async () => {
+  store = new InterceptedClusterStore(await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() }));
+  plain = await plainService({ store });
+  for (const name of ['c', 'd']) await plain.service.collections.create(newCollection(name, { dim: 3, shards: 5 }));
+  driver = null;
+});
+afterEach(async () => {
+  await driver?.close();
+  plain.service.close();
+});
+
+const drive = async (): Promise<void> => void (driver = await plain.service.driveJobs(ONLY_DRIVER));
+
+async function* bytesOf(text: string): AsyncGenerator<Buffer> {
+  yield Buffer.from(text);
+}
+
+async function added(text: string, { collection = 'c', waitMs = 60_000, ...more }: any = {}) {
+  const { documents } = plain.service;
+  const file = await documents.receive({ name: 'a.txt', content: bytesOf(text) });
+  const document: NewDocument = {
+    file,
+    key: 'k',
+    metadata: undefined,
+    chunking: { strategy: 'sentences', size: 24, overlap: 0 },
+    onExists: 'replace',
+    expiresAt: undefined,
+    textInMetadata: false,
+    ...more,
+  };
+  return documents.add(collection, document, waitMs);
+}
+
+async function items(): Promise<VectorView[]> {
+  const { pages } = await plain.service.vectors.scroll('c', { cursor: null, limit: 100, filter: null, vectors: true });
+  const found: VectorView[] = [];
+  for await (const page of pages) found.push(...page);
+  return found;
+}
+
+const byText = (a: string, b: string): number => (a < b ? -1 : 1);
+const texts = async (): Promise<string[]> => (await items()).flatMap(({ text }) => text ?? []).toSorted(byText);
+
+async function put(externalId: string, metadata: object, text = 'A user’s.'): Promise<void> {
+  const source = { vector: Float32Array.of(7, 7, 7) };
+  await plain.service.vectors.upsert('c', [{ externalId, source, metadata: JSON.stringify(metadata), text }]);
+}
+
+const files = async (): Promise<number> => (await plain.store.list('/q/document')).entries.length;
+
+describe('what is a document’s own', () => {
+  let id: string;
+  beforeEach(async () => {
+    await drive();
+    const { documentId, job } = await added(LONG);
+    expect(job).toMatchObject({ state: 'done', result: { chunks: 4 } });
+    id = documentId;
+  });
+
+  test('items of users that name a document stay when it is replaced and deleted, and lend it nothing', async () => {
+    await put('a-summary', { document_id: id, chunk_index: 0 });
+    await put('of-two', { document_id: [id, 'another'] }, SHORT);
+    const { job } = await added(SHORT);
+    expect(job.result).toMatchObject({ outcome: 'replaced', embedded: 1 });
+    const { documents } = plain.service;
+    expect((await documents.list('c', { cursor: null, limit: 10 })).documents).toMatchObject([{ documentId: id }]);
+    expect(await documents.get('c', id)).toMatchObject({ chunks: 1, key: 'k' });
+    expect(await texts()).toEqual(['A user’s.', SHORT, SHORT]);
+    expect(await documents.delete('c', id)).toEqual({ deletedChunks: 1 });
+    expect((await items()).map(({ externalId }) => externalId).toSorted(byText)).toEqual(['a-summary', 'of-two']);
+    await expect(documents.delete('c', id)).rejects.toMatchObject({ kind: 'not_found' });
+    await expect(documents.get('c', id)).rejects.toMatchObject({ kind: 'not_found' });
+  });
+
+  test.each([0, 1, 3])('chunk %d that lost its document does not keep it from being replaced', async (index) => {
+    await put(documentChunkId(id, index), { mine: true }, SHORT);
+    const { job } = await added(SHORT);
+    expect(job).toMatchObject({ state: 'done', result: { outcome: 'replaced', embedded: 1 } });
+    expect(await texts()).toEqual([SHORT]);
+    expect((await items())[0].vector).not.toEqual(Float32Array.of(7, 7, 7));
+    expect(await plain.service.documents.get('c', id)).toMatchObject({ chunks: 1 });
+  });
+
+  test.each([0, 1, 3])('chunk %d that lost its document is deleted with it', async (index) => {
+    await put(documentChunkId(id, index), { mine: true });
+    expect(await plain.service.documents.delete('c', id)).toEqual({ deletedChunks: 4 });
+    expect(await items()).toEqual([]);
+  });
+
+  test('of an upload, too', async () => {
+    await plain.service.documents.delete('c', id);
+    const content = bytesOf('A text. '.repeat(400));
+    const { documentId, chunksCreated } = await plain.service.documents.upload('c', { name: 'a.txt', content });
+    expect(chunksCreated).toBeGreaterThan(2);
+    await put(`${documentId}-chunk-1`, { mine: true });
+    await put('a-summary', { document_id: documentId, chunk_index: 0 });
+    expect(await plain.service.documents.get('c', documentId)).toMatchObject({ source: 'a.txt' });
+    expect(await plain.service.documents.delete('c', documentId)).toEqual({ deletedChunks: chunksCreated });
+    expect((await items()).map(({ externalId }) => externalId)).toEqual(['a-summary']);
+  });
+});
+
+test('on_exists "error" sees jobs of its collection alone', async () => {
+  await added(LONG, { waitMs: 0 });
+  await expect(added(LONG, { waitMs: 0, onExists: 'error' })).rejects.toMatchObject({ kind: 'already_exists' });
+  expect((await added(LONG, { collection: 'd', waitMs: 0, onExists: 'error' })).job.state).toBe('queued');
+});
+
+describe('a job whose beginning the store may have taken', () => {
+  const begins = (changes: readonly { key: string }[]): boolean =>
+    changes.some(({ key }) => key.startsWith('/q/jobs/'));
+
+  const through = async (): Promise<void> => undefined;
+
+  test('is answered where it can be seen', async () => {
+    store.afterTransact = async (changes) => {
+      if (begins(changes)) throw new QuiverError('commit_unknown', 'the answer was lost');
+    };
+    const { job } = await added(SHORT, { waitMs: 0 });
+    store.afterTransact = through;
+    await drive();
+    await eventually('it is done', async () => (await plain.service.jobs.get(job.id)).state === 'done');
+    expect(await texts()).toEqual([SHORT]);
+  });
+
+  test('has its file when it is seen later', async () => {
+    let late: StoreChange[] = [];
+    store.beforeTransact = async (changes) => {
+      if (!begins(changes)) return;
+      late = changes;
+      throw new QuiverError('commit_unknown', 'the answer was lost');
+    };
+    await expect(added(SHORT, { waitMs: 0 })).rejects.toMatchObject({ kind: 'commit_unknown' });
+    store.beforeTransact = through;
+    await store.transact([], late);
+    await drive();
+    await eventually('it is stored', async () => (await items()).length > 0);
+    await eventually('its file is gone', async () => (await files()) === 0);
+  });
+
+  test('has none where it surely has not begun', async () => {
+    store.beforeTransact = async (changes) => {
+      if (begins(changes)) throw new QuiverError('unavailable', 'the store is away');
+    };
+    await expect(added(SHORT, { waitMs: 0 })).rejects.toMatchObject({ kind: 'unavailable' });
+    expect(await files()).toBe(0);
+  });
+});
