@@ -1,13 +1,21 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import { DOCUMENT_CHUNKS_MAX } from '../../../shared/contract/shard/chunk-id';
 import type { JsonObject } from '../../../shared/contract/filter/filter';
 import type { Clock } from '../../../shared/base/time/clock';
+import { inSlices } from '../../../shared/base/time/work-slices';
 import type { CollectionCatalog } from '../../service/collections/collection-catalog';
 import type { CollectionEmbedder } from '../../service/collections/collection-embedder';
 import type { CollectionRecord } from '../../service/collections/collection-record';
 import { documentChanges, textsToEmbed, vectorsByText } from '../../service/documents/document-changes';
-import { type DocumentFacts, documentView, generationOf, wantedChunks } from '../../service/documents/document-facts';
+import {
+  type DocumentFacts,
+  documentView,
+  generationOf,
+  type WantedChunk,
+  wantedChunks,
+} from '../../service/documents/document-facts';
 import type { MeasureTexts } from '../../service/documents/fitted-chunks';
 import { cutDocument } from '../../service/documents/cut-document';
 import type { DocumentParser } from '../../service/documents/formats/document-parser';
@@ -33,8 +41,12 @@ const CALLS_AT_ONCE = 2;
 const FULL_MS = 100;
 /** Chunks and vectors of a document, and what else is in one write: the log of a shard takes it as one entry. */
 const WRITE_BYTES_MAX = 128 * 1024 * 1024;
+/** Of each chunk in it, besides its vector, text and metadata: its id, and what goes with it. */
+const CHUNK_BYTES = 128;
 /** Another change of the document that comes between reading and writing has it read again. */
 const WRITE_ATTEMPTS = 8;
+/** A job at which so many processes ended is given up: the next one would end, too. */
+const LOST_MAX = 3;
 /** Jobs whose vectors are kept for a next attempt, where a shard could not take the document. */
 const KEPT_ATTEMPTS = 8;
 
@@ -52,6 +64,14 @@ export interface DocumentInput extends Omit<NewDocument, 'chunking' | 'metadata'
   writer?: Pick<KeyWriter, 'identity' | 'quota'> | undefined;
 }
 
+/** What a run leaves to the next one. */
+interface DocumentNotes {
+  /** The process that works on it; null: it stopped of itself, or waits for the model, which may take hours. */
+  worker: string | null;
+  /** Processes that ended while they worked on it. */
+  lost: number;
+}
+
 /** Where a job is from when on it can't be given up: its write may be done. */
 const STORING = 'storing';
 
@@ -66,6 +86,8 @@ export class DocumentKind implements JobKind {
   readonly atOnce = DOCUMENTS_AT_ONCE;
   /** By job, vectors by text. */
   private readonly kept = new Map<string, Map<string, Float32Array>>();
+  /** Names this process in notes. */
+  private readonly worker = randomUUID();
 
   constructor(
     private readonly parts: {
@@ -91,10 +113,24 @@ export class DocumentKind implements JobKind {
     const first = await stored.first(name, input.documentId);
     const before = first === null ? null : judged(input, first.metadata);
     if (before !== null) return before;
-    // One whose write may still be under way stays past return.
-    const steps = new JobSteps(job, job.record.step === STORING);
-    steps.report('parsing', { waitsFor: null });
-    const parsed = await this.parsed(job.record.id, input, stop);
+    const steps = new JobSteps(job, this.worker);
+    await steps.begin();
+    try {
+      return await this.made(steps, { name, collection, input }, stop);
+    } catch (error) {
+      await steps.stop().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  private async made(
+    steps: JobSteps,
+    { name, collection, input }: { name: string; collection: CollectionRecord; input: DocumentInput },
+    stop: AbortSignal,
+  ): Promise<object> {
+    const { stored } = this.parts;
+
+    const parsed = await this.parsed(steps.job.record.id, input, stop);
     steps.report('cutting');
     const chunks = await this.cut(collection, parsed, input, stop);
     for (let attempt = 1; ; attempt += 1) {
@@ -131,14 +167,19 @@ export class DocumentKind implements JobKind {
   private async cut(
     collection: CollectionRecord,
     parsed: ParsedDocument,
-    { chunking }: DocumentInput,
+    { chunking, metadata, textInMetadata }: DocumentInput,
     stop: AbortSignal,
   ): Promise<DocumentChunk[]> {
     const measure: MeasureTexts = async (texts) => this.parts.embedder.measure(collection, texts);
     const chunks: DocumentChunk[] = [];
+    // What each has at least: a few bytes of a file may become a chunk with all of the metadata.
+    const fit = new WriteFit(collection.dim);
+    const shared = { ...(JSON.parse(metadata) as JsonObject), ...(textInMetadata && { text: '' }) };
+    const metadataBytes = Buffer.byteLength(JSON.stringify(shared));
     for await (const chunk of cutDocument(parsed, chunking, measure)) {
       stop.throwIfAborted();
       if (chunks.push(chunk) > DOCUMENT_CHUNKS_MAX) throw tooLarge(`more than ${DOCUMENT_CHUNKS_MAX} chunks`);
+      fit.add((textInMetadata ? 2 : 1) * Buffer.byteLength(chunk.text) + metadataBytes);
     }
     return chunks;
   }
@@ -167,17 +208,22 @@ export class DocumentKind implements JobKind {
       generation: input.generation,
     };
     const metadata = JSON.parse(input.metadata) as JsonObject;
-    const wanted = wantedChunks(facts, chunks, { metadata, textInMetadata: input.textInMetadata }, (row) =>
-      parsed.rows === undefined ? {} : parsed.rows[row].fields,
-    );
-    const longest = wanted.find((chunk) => Buffer.byteLength(chunk.metadata) > metadataBytesMax);
-    if (longest !== undefined)
-      throw new QuiverError(
-        'limit_exceeded',
-        `the metadata of a chunk would have ${Buffer.byteLength(longest.metadata)} bytes, more than ` +
-          `MAX_METADATA_BYTES (${metadataBytesMax}); give less, or smaller chunks`,
-      );
-    mustFit(wanted, collection.dim);
+    const fit = new WriteFit(collection.dim);
+    const mustFit = (chunk: WantedChunk): void => {
+      const bytes = Buffer.byteLength(chunk.metadata);
+      if (bytes > metadataBytesMax)
+        throw new QuiverError(
+          'limit_exceeded',
+          `the metadata of a chunk would have ${bytes} bytes, more than MAX_METADATA_BYTES (${metadataBytesMax}); ` +
+            'give less, or smaller chunks',
+        );
+      fit.add(Buffer.byteLength(chunk.text) + bytes);
+    };
+    const rowFields = (row: number): Record<string, unknown> =>
+      parsed.rows === undefined ? {} : parsed.rows[row].fields;
+    const options = { metadata, textInMetadata: input.textInMetadata };
+    const wanted = await inSlices(wantedChunks(facts, chunks, options, { rowFields, mustFit }));
+    stop.throwIfAborted();
     const vectors = vectorsByText(known);
     const embedded = await this.embed(steps, collection, textsToEmbed(wanted, vectors), stop);
     for (const [text, vector] of embedded) vectors.set(text, vector);
@@ -188,7 +234,7 @@ export class DocumentKind implements JobKind {
       expiresAt: expiresAt ?? undefined,
     });
     // From here on nobody can give it up: of what is done, nothing could be taken back.
-    await steps.job.note({ step: STORING });
+    await steps.store();
     stop.throwIfAborted();
     await stored.exchange(collection.name, { identity, puts, gone }, input.writer);
     return result(known.length === 0 ? 'inserted' : 'replaced', facts, embedded.size);
@@ -206,12 +252,12 @@ export class DocumentKind implements JobKind {
     this.keep(id, made);
     const batches = batchesOf(texts.filter((text) => !made.has(text)));
     const total = texts.length;
-    steps.report('embedding', { done: total - batches.flat().length, total });
+    steps.reportWaiting({ done: total - batches.flat().length, total });
     const work = async (): Promise<void> => {
       for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
         const vectors = await this.embedded(collection, batch, stop);
         batch.forEach((text, i) => made.set(text, vectors[i]));
-        steps.report('embedding', { done: made.size, total, waitsFor: null });
+        steps.reportWaiting({ done: made.size, total });
       }
     };
     await Promise.all(Array.from({ length: CALLS_AT_ONCE }, work));
@@ -243,16 +289,63 @@ export class DocumentKind implements JobKind {
   }
 }
 
-/** What a job is at, in words. */
+/** What a job is at, in words, and whether a process works on it that may end of it. */
 class JobSteps {
+  /** One whose write may still be under way stays past return. */
+  private readonly isPastReturn: boolean;
+  private readonly lost: number;
+
+  /** Errors: limit_exceeded where too many processes ended. */
   constructor(
     readonly job: RunningJob,
-    private readonly isPastReturn: boolean,
-  ) {}
+    private readonly worker: string,
+  ) {
+    this.isPastReturn = job.record.step === STORING;
+    this.lost = lostBefore(job, worker);
+  }
+
+  /** Errors: those of `note`. */
+  begin(): Promise<void> {
+    this.report('parsing', { waitsFor: null });
+    return this.job.note({ notes: this.notes(this.worker) });
+  }
 
   report(step: string, progress: JobProgress = {}): void {
     this.job.report({ ...(!this.isPastReturn && { step }), ...progress });
   }
+
+  reportWaiting(progress: JobProgress): void {
+    this.report('embedding', { ...progress, waitsFor: null, notes: this.notes(null) });
+  }
+
+  /** Errors: those of `note`. */
+  store(): Promise<void> {
+    return this.job.note({ step: STORING, notes: this.notes(this.worker) });
+  }
+
+  /** A process that stops, or tries again, is not one that ended. Errors: those of `note`. */
+  stop(): Promise<void> {
+    return this.job.note({ notes: this.notes(null) });
+  }
+
+  private notes(worker: string | null): DocumentNotes {
+    return { worker, lost: this.lost };
+  }
+}
+
+/** Processes that ended while they worked on a job, by what the last run left. Errors: limit_exceeded. */
+function lostBefore({ record, foundState }: RunningJob, worker: string): number {
+  const notes = record.notes as DocumentNotes | null;
+  if (notes === null) return 0;
+  // One that was paused is left as it was.
+  const isLost = foundState === 'running' && notes.worker !== null && notes.worker !== worker;
+  const lost = notes.lost + (isLost ? 1 : 0);
+  if (lost < LOST_MAX) return lost;
+  throw new QuiverError(
+    'limit_exceeded',
+    `${lost} processes ended while they worked on the document, which may take more memory than there is: ` +
+      'cut it into several, or ask for larger chunks or less metadata',
+  );
 }
 
 /** What a job came to that is not to store its document, by what is stored of it; null: it is to store it. */
@@ -275,12 +368,25 @@ export function documentExists(key: string): QuiverError {
   return new QuiverError('already_exists', `a document with the document_key ${JSON.stringify(key)} is there already`);
 }
 
-/** Errors: limit_exceeded. */
-function mustFit(wanted: readonly { text: string; metadata: string }[], dim: number): void {
-  const vector = dim * Float32Array.BYTES_PER_ELEMENT;
-  const bytes = wanted.reduce((sum, { text, metadata }) => sum + vector + text.length + metadata.length, 0);
-  if (bytes > WRITE_BYTES_MAX)
-    throw tooLarge(`${wanted.length} chunks of ${bytes} bytes, more than the ${WRITE_BYTES_MAX} of one write`);
+/** Counts the chunks of a document as they are made, so that those of one that is too large are never all there. */
+class WriteFit {
+  private chunks = 0;
+  private bytes = 0;
+  private readonly each: number;
+
+  constructor(dim: number) {
+    this.each = dim * Float32Array.BYTES_PER_ELEMENT + CHUNK_BYTES;
+  }
+
+  /** `bytes`: of the next chunk's text and metadata. Errors: limit_exceeded. */
+  add(bytes: number): void {
+    this.chunks += 1;
+    this.bytes += this.each + bytes;
+    if (this.bytes > WRITE_BYTES_MAX)
+      throw tooLarge(
+        `more than ${this.chunks - 1} chunks, which is all that the ${WRITE_BYTES_MAX} bytes of one write hold`,
+      );
+  }
 }
 
 function tooLarge(what: string): QuiverError {

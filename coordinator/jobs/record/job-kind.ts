@@ -8,6 +8,8 @@ export type JobProgress = Partial<Pick<JobRecord, 'step' | 'done' | 'total' | 'w
 export interface RunningJob {
   /** As it was stored last. */
   readonly record: JobRecord;
+  /** The state in which this run found it: running where the one before ended without storing another. */
+  readonly foundState: JobRecord['state'];
   /**
    * Stores what it is at, now and then, and never waits for that. `notes` is what the next run goes on from, wherever
    * this one dies: it may be older than the last report, never newer than what came with it.

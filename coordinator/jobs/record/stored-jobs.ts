@@ -345,6 +345,7 @@ class DrivenJob implements RunningJob {
   private next: JobProgress | null = null;
   private storing: Promise<void> | null = null;
   private storedMs: number;
+  readonly foundState: JobRecord['state'];
 
   constructor(
     private readonly owned: OwnedEntry<JobRecord>,
@@ -352,6 +353,7 @@ class DrivenJob implements RunningJob {
     private readonly reportEveryMs: number,
   ) {
     this.storedMs = clock.monotonicMs();
+    this.foundState = owned.content.state;
   }
 
   get record(): JobRecord {

@@ -57,32 +57,45 @@ export interface WantedChunk {
   metadata: string;
 }
 
-/** The chunks of a document, in order. `rowFields`: those of a table's rows. */
-export function wantedChunks(
+/**
+ * The chunks of a document, in order, in steps for work-slices.ts: their ids take long. `rowFields`: those of
+ * a table's rows. `mustFit` is asked about each chunk as it is made. Errors: those of `mustFit`.
+ */
+export function* wantedChunks(
   facts: DocumentFacts,
   chunks: readonly DocumentChunk[],
   { metadata, textInMetadata }: StoredChunkOptions,
-  rowFields: (row: number) => Record<string, unknown>,
-): WantedChunk[] {
+  {
+    rowFields,
+    mustFit,
+  }: { rowFields: (row: number) => Record<string, unknown>; mustFit: (chunk: WantedChunk) => void },
+): Generator<undefined, WantedChunk[]> {
   const { documentId, key, source } = facts;
-  return chunks.map(({ text, start, end, page, headings, row }, index) => ({
-    externalId: documentChunkId(documentId, index),
-    text,
-    metadata: JSON.stringify({
-      ...(row !== undefined && rowFields(row)),
-      ...metadata,
-      ...(textInMetadata && { text }),
-      [DOCUMENT_ID]: documentId,
-      [CHUNK_INDEX]: index,
-      ...(key !== null && { document_key: key }),
-      source,
-      start,
-      end,
-      ...(page !== undefined && { page }),
-      ...(headings.length > 0 && { headings }),
-      ...(index === 0 && { [DOCUMENT]: wholeOf(facts) }),
-    }),
-  }));
+  const wanted: WantedChunk[] = [];
+  for (const [index, { text, start, end, page, headings, row }] of chunks.entries()) {
+    const chunk: WantedChunk = {
+      externalId: documentChunkId(documentId, index),
+      text,
+      metadata: JSON.stringify({
+        ...(row !== undefined && rowFields(row)),
+        ...metadata,
+        ...(textInMetadata && { text }),
+        [DOCUMENT_ID]: documentId,
+        [CHUNK_INDEX]: index,
+        ...(key !== null && { document_key: key }),
+        source,
+        start,
+        end,
+        ...(page !== undefined && { page }),
+        ...(headings.length > 0 && { headings }),
+        ...(index === 0 && { [DOCUMENT]: wholeOf(facts) }),
+      }),
+    };
+    mustFit(chunk);
+    wanted.push(chunk);
+    yield;
+  }
+  return wanted;
 }
 
 function wholeOf({ type, title, pages, chunks, bytes, sha256, chunking, updatedAt, generation }: DocumentFacts) {

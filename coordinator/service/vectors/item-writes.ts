@@ -241,14 +241,7 @@ export class ItemWrites {
     call: CallOptions,
   ): Promise<void> {
     const { sets, scatter, shards } = this.parts;
-    const conditional = operations.filter(({ expected, alone }) => expected !== undefined && alone !== true);
-    const first = new Map<string, ItemOperation>();
-    for (const operation of conditional)
-      if (!first.has(operation.externalId)) first.set(operation.externalId, operation);
-    // An operation behind another one on the same item is judged by the shard alone.
-    const judged = [...first.values()].filter(
-      ({ externalId }) => operations.find((operation) => operation.externalId === externalId) === first.get(externalId),
-    );
+    const judged = expectingFirst(operations);
     const found = await sets.inOne(collection, call, async (current) => {
       const groups = groupByShard(judged, current.shards, ({ externalId }) => externalId);
       const answers = await scatter.read(
@@ -376,6 +369,18 @@ function versionsOf({ outcomes, firstVersion, present }: WriteResult): (number |
     if (outcome === 'conflict') return present[conflicts++] || null;
     return firstVersion > 0 && (outcome === 'inserted' || outcome === 'updated') ? firstVersion + i : null;
   });
+}
+
+/**
+ * Of operations, those whose expectation can be looked at before the write: one behind another operation on the same
+ * item is judged by the shard alone.
+ */
+export function expectingFirst<Operation extends Pick<ItemOperation, 'externalId' | 'expected' | 'alone'>>(
+  operations: readonly Operation[],
+): Operation[] {
+  const first = new Map<string, Operation>();
+  for (const operation of operations) if (!first.has(operation.externalId)) first.set(operation.externalId, operation);
+  return [...first.values()].filter(({ expected, alone }) => expected !== undefined && alone !== true);
 }
 
 function isExpected({ expected }: ItemOperation, version: number): boolean {

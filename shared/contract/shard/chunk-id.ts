@@ -66,12 +66,15 @@ function foundFill(index: number): string {
   let state = 0;
   for (let at = 0; at < INDEX_DIGITS; at += 2)
     state = read(state, pair(digits.charCodeAt(at), digits.charCodeAt(at + 1)));
+  const { mixes } = endings;
   for (let first = 0; first < ALPHABET.length; first += 1) {
     const second = read(state, pair(DASH, ALPHABET.charCodeAt(first)));
     for (let one = 0; one < PAIRS; one += 1) {
-      const third = read(second, letters(one));
+      const third = readMixed(second, mixes[one]);
       for (let other = 0; other < PAIRS; other += 1) {
-        const ending = endings.find(read(third, letters(other)));
+        const found = readMixed(third, mixes[other]);
+        if (!endings.mayHave(found)) continue;
+        const ending = endings.find(found);
         if (ending >= 0) return ALPHABET[first] + textOf(one) + textOf(other) + endingText(ending);
       }
     }
@@ -84,18 +87,28 @@ function foundFill(index: number): string {
 const PAIRS = ALPHABET.length ** 2;
 const ENDINGS = PAIRS * ALPHABET.length;
 const CELLS = 2 * ENDINGS;
+/** A bit for each of so many groups of states says whether one of the group is there: one group in 16 has one. */
+const GROUPS = 16 * ENDINGS;
 
 /** The states from which three characters and a dash lead to MEETING_STATE, with these. */
 class EndingStates {
   private readonly states = new Int32Array(CELLS);
   /** Behind each state; 0: the cell is empty. */
   private readonly endings = new Int32Array(CELLS);
+  private readonly groups = new Int32Array(GROUPS / 32);
+  /** Of two characters of the alphabet, what the hash makes of them. */
+  readonly mixes = Int32Array.from({ length: PAIRS }, (_, two) => mix(letters(two)));
 
   constructor() {
     for (let last = 0; last < ALPHABET.length; last += 1) {
       const before = unread(MEETING_STATE, pair(ALPHABET.charCodeAt(last), DASH));
       for (let two = 0; two < PAIRS; two += 1) this.add(unread(before, letters(two)), two * ALPHABET.length + last);
     }
+  }
+
+  /** False for most states that are not there, and faster than {@link find}, which reads more memory. */
+  mayHave(state: number): boolean {
+    return ((this.groups[(state & (GROUPS - 1)) >>> 5] >>> (state & 31)) & 1) === 1;
   }
 
   /** -1: none. */
@@ -114,6 +127,7 @@ class EndingStates {
     }
     this.states[cell] = state;
     this.endings[cell] = ending + 1;
+    this.groups[(state & (GROUPS - 1)) >>> 5] |= 1 << (state & 31);
   }
 }
 
@@ -145,7 +159,11 @@ const STEP_BITS = 13;
 
 /** The state behind two code units. */
 function read(state: number, units: number): number {
-  const mixed = state ^ mix(units);
+  return readMixed(state, mix(units));
+}
+
+function readMixed(state: number, mix: number): number {
+  const mixed = state ^ mix;
   return (Math.imul((mixed << STEP_BITS) | (mixed >>> (32 - STEP_BITS)), STEP_FACTOR) + STEP_ADDED) | 0;
 }
 

@@ -82,6 +82,7 @@ function running(onReport: (progress: JobProgress) => void = () => undefined): R
   const input = { backup: ID, target: target.name };
   const job = {
     record: newJobRecord({ ...verifyJob(input), id: 'verify-1' }, 0),
+    foundState: 'queued' as const,
     report(progress: JobProgress): void {
       job.record = { ...job.record, ...(JSON.parse(JSON.stringify(progress)) as JobProgress) };
       onReport(progress);

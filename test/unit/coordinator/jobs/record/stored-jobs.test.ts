@@ -103,10 +103,10 @@ test('the next driver goes on from what the last one noted, and what that does t
   await first.begin(job('count-1'));
   await eventually('it is half done', async () => (await stored('count-1')).done === 5);
   // As when its process does not run for a while: another one is the driver.
-  const second = jobsOf({ run: async (one) => ({ from: one.record.notes }) });
+  const second = jobsOf({ run: async (one) => ({ from: one.record.notes, as: one.foundState }) });
   await driven(second);
   await reaches('count-1', 'done');
-  expect((await stored('count-1')).result).toEqual({ from: { at: 5 } });
+  expect((await stored('count-1')).result).toEqual({ from: { at: 5 }, as: 'running' });
   await expect(late[0].note({ done: 6 })).rejects.toThrow('changed by somebody else');
 });
 

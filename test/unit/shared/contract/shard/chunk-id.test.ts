@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { documentChunkId, documentOfChunk, isChunkId } from '../../../../../shared/contract/shard/chunk-id';
 import { hashExternalId, shardOf } from '../../../../../shared/contract/shard/shard-of';
 
@@ -48,4 +48,10 @@ test('ids are the same in every process: what is stored is found by them', () =>
   "999999-AACDGArI",
 ]
 `);
+});
+
+test('the same of many indexes', () => {
+  const hash = createHash('sha256');
+  for (let i = 0; i < 500; i += 1) hash.update(`${documentChunkId(DOCUMENT, i * 1_999)}\n`);
+  expect(hash.digest('hex')).toBe('6bd666bcc621847f756d1f02429f4c38661026fb2ea155d53ee797a2a9ec4cf8');
 });
