@@ -814,10 +814,11 @@ export interface DocumentsService {
   upload(collection: string, file: UploadedFile, dedup?: StoreDedup, writer?: KeyWriter): Promise<UploadResult>;
   /**
    * Takes a file that waits for its job from then on, on stable storage. One that no job is begun for is removed after
-   * some time. Errors: limit_exceeded (MAX_UPLOAD_BYTES); invalid_parameter for a type that is not supported, and an
-   * empty file; those of `content`.
+   * some time. `bytesMax`: it has no more; default: MAX_UPLOAD_BYTES. Errors: overloaded, before `content` is read,
+   * where there is no room for so many; limit_exceeded (MAX_UPLOAD_BYTES); invalid_parameter for a type that is not
+   * supported, and an empty file; those of `content`.
    */
-  receive(file: Pick<UploadedFile, 'name' | 'content'>): Promise<ReceivedFile>;
+  receive(file: Pick<UploadedFile, 'name' | 'content'> & { bytesMax?: number | undefined }): Promise<ReceivedFile>;
   /**
    * Begins the job that stores a document. With `waitMs`, answers it as it is then, at the latest. The file is removed
    * where the job has not begun. Errors: not_found; already_exists for a document that is there and may not be

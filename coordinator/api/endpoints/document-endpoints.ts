@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { z } from 'zod';
 import { writerOf } from '../../service/keys/caller';
@@ -103,15 +104,16 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
         const json = body as z.output<ReturnType<typeof schemas.documentBody>> | undefined;
         if (json !== undefined) {
           const collection = await use(json.collection_name);
-          const content = Readable.from([Buffer.from(json.text)]) as AsyncIterable<Buffer>;
+          const text = Buffer.from(json.text);
+          const content = Readable.from([text]) as AsyncIterable<Buffer>;
           const type = json.type ?? 'txt';
-          const received = await documents.receive({ name: `text.${type}`, content });
+          const received = await documents.receive({ name: `text.${type}`, content, bytesMax: text.length });
           return add(collection, { ...received, name: '', type }, json);
         }
         const form = await openUploadForm(request, shape, limits, warnings);
         try {
           const collection = await use(form.fields().collection_name);
-          const received = await documents.receive(form.file);
+          const received = await documents.receive({ ...form.file, bytesMax: announcedBytes(request) });
           return await add(collection, received, form.fields());
         } finally {
           await form.close();
@@ -161,6 +163,12 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
       },
     }),
   ];
+}
+
+/** No file of the request has more; undefined: it does not say. */
+function announcedBytes({ headers }: IncomingMessage): number | undefined {
+  const bytes = Number(headers['content-encoding'] === undefined ? headers['content-length'] : undefined);
+  return Number.isSafeInteger(bytes) ? bytes : undefined;
 }
 
 function addedAnswer({ documentId, job: { id, state, error, result } }: AddedDocument): Answer {

@@ -155,8 +155,8 @@ export function httpThreadHandlers(main: MainServices, threads: HttpThreads, pee
         dedup,
         writer,
       ),
-    'documents.receive': ({ name, stream }: { name: string; stream: number }) =>
-      service.documents.receive({ name, content: arriving(peer().drawn<FilePiece>(stream)).content }),
+    'documents.receive': ({ stream, ...file }: { name: string; stream: number; bytesMax?: number }) =>
+      service.documents.receive({ ...file, content: arriving(peer().drawn<FilePiece>(stream)).content }),
     ...handlersOf('documents', service.documents, ['add', 'list', 'get', 'delete']),
     ...handlersOf('quotas', main.quotas, ['reserve', 'settle', 'noteRefusal']),
     ...handlersOf('keyQuotas', service.keyQuotas, ['take', 'settle', 'giveBack', 'noteRefusal']),

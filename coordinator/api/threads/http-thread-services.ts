@@ -138,11 +138,11 @@ function httpThreadDocuments(main: ThreadPeer): DocumentsService {
     list,
     get,
     delete: remove,
-    async receive({ name, content }) {
+    async receive({ name, content, bytesMax }) {
       const file = new SentFile(content);
       const stream = main.offer(file);
       try {
-        return await main.ask('documents.receive', { name, stream });
+        return await main.ask('documents.receive', { name, stream, bytesMax });
       } catch (error) {
         throw file.error ?? error;
       } finally {

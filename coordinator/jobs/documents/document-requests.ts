@@ -12,7 +12,7 @@ import { storedFileName } from '../../service/documents/text-file';
 import { isEnded, type JobView } from '../../service/jobs-service';
 import type { KeyWriter } from '../../service/keys/quota/key-quota';
 import type { StampClock } from '../../service/routing/stamp-clock';
-import type { AddedDocument, DocumentsService, NewDocument, ReceivedFile, UploadedFile } from '../../service/service';
+import type { AddedDocument, DocumentsService, NewDocument, ReceivedFile } from '../../service/service';
 import type { NewJob } from '../record/job-record';
 import type { StoredJobs } from '../record/stored-jobs';
 import { DOCUMENT, documentExists, type DocumentInput } from './document-kind';
@@ -31,6 +31,8 @@ const LOOK_MS = { first: 20, longest: 500 };
 /** Documents as a whole, and the jobs that store them. */
 export class DocumentRequests implements DocumentsService {
   private sweeping: NodeJS.Timeout | null = null;
+  /** Room for files of which there is no job yet, by their ids; `atMs`: when it was received, null before that. */
+  private readonly reserved = new Map<string, { bytes: number; atMs: number | null }>();
 
   constructor(
     private readonly parts: {
@@ -51,13 +53,20 @@ export class DocumentRequests implements DocumentsService {
   get: DocumentsService['get'] = (collection, id) => this.parts.stored.get(collection, id);
   delete: DocumentsService['delete'] = (collection, id) => this.parts.stored.delete(collection, id);
 
-  async receive({ name: given, content }: Pick<UploadedFile, 'name' | 'content'>): Promise<ReceivedFile> {
-    const { files, jobs, config } = this.parts;
-    await this.mustHaveRoom(0);
+  async receive({ name: given, content, bytesMax }: Parameters<DocumentsService['receive']>[0]): Promise<ReceivedFile> {
+    const { files, jobs, config, clock } = this.parts;
     const id = jobs.newId(DOCUMENT);
     const seen = new SeenFile(content, config.uploadBytesMax);
     const name = storedFileName(given);
-    await files.put(id, seen.content());
+    // Before the first byte is stored: what is refused costs the store nothing.
+    await this.reserve(id, Math.min(bytesMax ?? Infinity, config.uploadBytesMax));
+    try {
+      await files.put(id, seen.content());
+    } catch (error) {
+      this.reserved.delete(id);
+      throw error;
+    }
+    this.reserved.set(id, { bytes: seen.bytes, atMs: clock.monotonicMs() });
     const received = { id, name, bytes: seen.bytes, sha256: seen.sha256 };
     try {
       if (seen.bytes === 0) throw new QuiverError('invalid_parameter', 'The file is empty');
@@ -84,6 +93,8 @@ export class DocumentRequests implements DocumentsService {
       // Whether the store will hold the job is not known: a sweep removes the file, if it does not.
       if (!isQuiverError(error) || error.kind !== 'commit_unknown') await this.discard(file);
       throw error;
+    } finally {
+      this.reserved.delete(file.id);
     }
   }
 
@@ -103,7 +114,6 @@ export class DocumentRequests implements DocumentsService {
     const { catalog, jobs, stamps, config, stored } = this.parts;
     const { file, key = null, metadata = '{}', chunking, onExists, expiresAt = null, textInMetadata } = document;
     const { identity } = catalog.known(collection) ?? (await catalog.find(collection));
-    await this.mustHaveRoom(file.bytes);
     const documentId = key === null ? randomUUID() : documentIdOf(key);
     if (key !== null && onExists === 'error') {
       const isAwaited = (await jobs.underWayKnown(DOCUMENT)).some(({ input }) =>
@@ -130,6 +140,7 @@ export class DocumentRequests implements DocumentsService {
 
   private async discard({ id }: Pick<ReceivedFile, 'id'>): Promise<void> {
     const { files, jobs, log } = this.parts;
+    this.reserved.delete(id);
     try {
       // The job may have begun, and only the answer of the store was lost. Where that is not known, a sweep sees to it.
       if ((await jobs.get(id)) === null) await files.delete(id);
@@ -162,15 +173,23 @@ export class DocumentRequests implements DocumentsService {
     for (const id of found) if (!needed.has(id) && clock.wallMs() - msOf(id) > ORPHANED_MS) await files.delete(id);
   }
 
-  /** Errors: overloaded. */
-  private async mustHaveRoom(bytes: number): Promise<void> {
-    const { jobs, files } = this.parts;
+  /** Room for a file, beside what waits and what others of this process are about to store. Errors: overloaded. */
+  private async reserve(id: string, bytes: number): Promise<void> {
+    const { jobs, files, clock } = this.parts;
     const waiting = await jobs.underWayKnown(DOCUMENT);
-    const taken = waiting.reduce((sum, { input }) => sum + (input as DocumentInput).file.bytes, 0);
-    if (waiting.length < WAITING_MAX && (taken === 0 || taken + bytes <= files.bytesMax)) return;
+    let taken = waiting.reduce((sum, { input }) => sum + (input as DocumentInput).file.bytes, 0);
+    for (const [other, { bytes: reserved, atMs }] of this.reserved)
+      // Nobody came back to begin its job.
+      if (atMs !== null && clock.monotonicMs() - atMs > ORPHANED_MS) this.reserved.delete(other);
+      else taken += reserved;
+    if (waiting.length + this.reserved.size < WAITING_MAX && (taken === 0 || taken + bytes <= files.bytesMax)) {
+      this.reserved.set(id, { bytes, atMs: null });
+      return;
+    }
     throw new QuiverError(
       'overloaded',
-      `server busy: ${waiting.length} documents of ${taken} bytes wait to be stored; add more when some are`,
+      `server busy: ${waiting.length + this.reserved.size} documents of ${taken} bytes wait to be stored; ` +
+        'add more when some are',
     );
   }
 

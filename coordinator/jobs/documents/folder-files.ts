@@ -12,12 +12,16 @@ const UNFINISHED = '.part';
 export class FolderFiles implements WaitingFiles {
   readonly bytesMax = 16 * 1024 ** 3;
 
+  /** Files that are still written. Others that are unfinished are of a process that ended. */
+  private readonly written = new Set<string>();
+
   constructor(private readonly folder: string) {}
 
   async put(id: string, content: AsyncIterable<Buffer>): Promise<void> {
     const path = this.pathOf(id);
     const unfinished = path + UNFINISHED;
     let isWritten = false;
+    this.written.add(id);
     try {
       await stored(async () => makeStableFolder(this.folder, 0o700));
       const file = await stored(() => open(unfinished, 'wx', 0o600));
@@ -34,6 +38,7 @@ export class FolderFiles implements WaitingFiles {
       isWritten = true;
     } finally {
       if (!isWritten) await rm(unfinished, { force: true }).catch(() => undefined);
+      this.written.delete(id);
     }
   }
 
@@ -53,8 +58,16 @@ export class FolderFiles implements WaitingFiles {
   }
 
   async list(): Promise<string[]> {
+    const names = await this.names();
+    const isLost = (name: string): boolean =>
+      name.endsWith(UNFINISHED) && !this.written.has(name.slice(0, -UNFINISHED.length));
+    for (const name of names) if (isLost(name)) await this.delete(name);
+    return names.filter((name) => !name.endsWith(UNFINISHED));
+  }
+
+  private async names(): Promise<string[]> {
     try {
-      return (await readdir(this.folder)).map((name) => name.replace(/\.part$/, ''));
+      return await readdir(this.folder);
     } catch (error) {
       if (isMissing(error)) return [];
       throw failed(error);

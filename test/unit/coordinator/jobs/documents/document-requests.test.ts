@@ -126,6 +126,65 @@ test('on_exists "error" sees jobs of its collection alone', async () => {
   expect((await added(LONG, { collection: 'd', waitMs: 0, onExists: 'error' })).job.state).toBe('queued');
 });
 
+describe('room for files', () => {
+  const MAX = 100 * 1024 * 1024;
+  const receive = (content: AsyncIterable<Buffer>, bytesMax?: number) =>
+    plain.service.documents.receive({ name: 'a.txt', content, bytesMax });
+  /** A file whose end comes when it is let go. */
+  const held = () => {
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    async function* content(): AsyncGenerator<Buffer> {
+      yield Buffer.from('A text.');
+      await released;
+    }
+    return { content: content(), release };
+  };
+
+  beforeEach(async () => {
+    plain.service.close();
+    plain = await plainService({ store, environment: { MAX_UPLOAD_BYTES: String(MAX) } });
+  });
+
+  test('is taken before they are stored, by their announced or greatest length, and given back', async () => {
+    const first = held();
+    const second = held();
+    const under = [receive(first.content), receive(second.content, MAX + 1)];
+    await eventually('both are on their way', async () => (await files()) === 2);
+    const stored = store.transactions.length;
+    await expect(receive(bytesOf('Too many.'))).rejects.toMatchObject({ kind: 'overloaded' });
+    await expect(receive(bytesOf('Too many.'), MAX - 1)).rejects.toMatchObject({ kind: 'overloaded' });
+    expect(store.transactions.length).toBe(stored);
+    await receive(bytesOf('Small.'), 6);
+    first.release();
+    await under[0];
+    await receive(bytesOf('It has room.'));
+    second.release();
+    await under[1];
+  });
+
+  test('is given back where a file breaks off, and what is asked for at once is counted', async () => {
+    async function* broken(): AsyncGenerator<Buffer> {
+      throw new Error('the client left');
+    }
+    for (let i = 0; i < 4; i += 1) await expect(receive(broken())).rejects.toThrow('the client left');
+    for (let i = 0; i < 4; i += 1)
+      await expect(receive(bytesOf(''))).rejects.toMatchObject({ kind: 'invalid_parameter' });
+    const all = Array.from({ length: 5 }, held);
+    const received = await Promise.allSettled(
+      all.map(async ({ content, release }) => {
+        try {
+          await receive(content);
+        } finally {
+          for (const other of all) other.release();
+          release();
+        }
+      }),
+    );
+    expect(received.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+  });
+});
+
 describe('a job whose beginning the store may have taken', () => {
   const begins = (changes: readonly { key: string }[]): boolean =>
     changes.some(({ key }) => key.startsWith('/q/jobs/'));

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FolderFiles } from '../../../../../coordinator/jobs/documents/folder-files';
@@ -65,6 +65,22 @@ describe.each(KINDS)('files in %s', (_kind, open) => {
     expect((await store.list('/q/document')).entries).toEqual([]);
     expect(readdirSync(folder).flatMap((name) => readdirSync(join(folder, name)))).toEqual([]);
   });
+});
+
+test('a file in a folder of which the end never came is removed, and one that is still written stays', async () => {
+  const path = join(folder, 'documents');
+  mkdirSync(path);
+  writeFileSync(join(path, 'document-1.part'), 'half');
+  const files = new FolderFiles(path);
+  async function* slow(): AsyncGenerator<Buffer> {
+    yield Buffer.from('all ');
+    expect(await files.list()).toEqual([]);
+    expect(readdirSync(path)).toEqual(['document-2.part']);
+    yield Buffer.from('of it');
+  }
+  await files.put('document-2', slow());
+  expect(await files.list()).toEqual(['document-2']);
+  expect((await found(files, 'document-2'))?.toString()).toBe('all of it');
 });
 
 test('a file in the store of which the end never came is found by its first piece, and can be removed', async () => {
