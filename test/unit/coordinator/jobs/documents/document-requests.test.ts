@@ -165,6 +165,7 @@ describe('room for files', () => {
 
   test('is given back where a file breaks off, and what is asked for at once is counted', async () => {
     async function* broken(): AsyncGenerator<Buffer> {
+      yield Buffer.from('A');
       throw new Error('the client left');
     }
     for (let i = 0; i < 4; i += 1) await expect(receive(broken())).rejects.toThrow('the client left');
