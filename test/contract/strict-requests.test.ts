@@ -27,6 +27,7 @@ const folder = mkdtempSync(join(tmpdir(), 'quiver-strict-'));
 let server: PlainServer;
 let api: ApiClient;
 let keyId: number;
+let documentId: string;
 
 beforeAll(async () => {
   writeTinyModel(folder, { labels: 1 });
@@ -84,6 +85,8 @@ async function prepare(): Promise<void> {
         body: [{ query: 'rivers', relevant: { 'a-1': 1 } }],
       }),
     );
+  const document = { collection_name: 'articles', document_key: 'rivers', text: 'rivers', wait: true };
+  documentId = dataOf(await api.post('/v1/documents', document)).document_id;
   keyId = dataOf(await api.post('/v1/admin/keys', { name: `k${Math.random()}`, role: 'readonly' })).id;
 }
 
@@ -91,6 +94,7 @@ function pathOf({ path, parameters }: Operation): string {
   const filled = path
     .replace(/\{name\}|\{collection\}/, 'articles')
     .replace('{shard}', '0')
+    .replace('{document_id}', documentId)
     .replace('{id}', () => (path.includes('/admin/keys') ? String(keyId) : 'a-1'));
   const wanted = parameters.filter((one) => one.in === 'query' && one.required).map(({ name }) => `${name}=a-1`);
   return `${filled}?${[...wanted, `${UNKNOWN}=1`].join('&')}`;

@@ -29,13 +29,13 @@ export const RESHARD_MUTANTS: ReshardMutant[] = [
   {
     name: 'R2',
     title: 'a closed shard answers reads',
-    seed: 132,
+    seed: 15,
     shard: { answers: ({ stage }) => stage === 'closed' },
   },
   {
     name: 'R3',
     title: 'what comes in a term that is over counts',
-    seed: 20,
+    seed: 109,
     shard: {
       operations: (operations, { term }) =>
         operations.map((operation) =>
@@ -63,7 +63,7 @@ export const RESHARD_MUTANTS: ReshardMutant[] = [
   {
     name: 'R5',
     title: 'the new shards open while the old ones still answer',
-    seed: 17,
+    seed: 15,
     client: (client) => withoutStage(client, 'closed'),
   },
   {
