@@ -33,6 +33,7 @@ import { McpHandler } from '../mcp/mcp-handler';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { JsonSchema } from '../openapi/json-schema';
 import { openApiDocument, VERSION } from '../openapi/openapi-document';
+import { inSlices } from '../../../shared/base/time/work-slices';
 import type { BasePath } from '../requests/base-path';
 
 /**
@@ -72,14 +73,14 @@ export function endpointTable(parts: {
     limits,
     clock,
   } = parts;
-  let document: JsonSchema | null = null;
+  let document: Promise<JsonSchema> | null = null;
   let last: { prefix: string; json: Buffer } | null = null;
-  const describe = (prefix: string): Buffer => {
-    document ??= openApiDocument(table, limits);
+  const describe = async (prefix: string): Promise<Buffer> => {
+    const whole = await (document ??= inSlices(openApiDocument(table, limits)));
     if (last?.prefix !== prefix)
       last = {
         prefix,
-        json: Buffer.from(JSON.stringify({ ...document, servers: [{ url: prefix === '' ? '/' : prefix }] })),
+        json: Buffer.from(JSON.stringify({ ...whole, servers: [{ url: prefix === '' ? '/' : prefix }] })),
       };
     return last.json;
   };

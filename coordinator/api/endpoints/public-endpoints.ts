@@ -18,7 +18,7 @@ export type MetricsText = () => Promise<{ contentType: string; text: string | Bu
 export function publicEndpoints(parts: {
   metricsText: MetricsText | null;
   /** Gets what stands before the paths of the API. */
-  openapiJson: ((prefix: string) => Buffer) | null;
+  openapiJson: ((prefix: string) => Promise<Buffer>) | null;
   hasDashboard: boolean;
   basePath: BasePath;
   endpoints: () => readonly Endpoint[];
@@ -77,7 +77,7 @@ function metricsEndpoint(metricsText: MetricsText): Endpoint {
   });
 }
 
-function openapiEndpoint(openapiJson: (request: IncomingMessage) => Buffer, vary: string): Endpoint {
+function openapiEndpoint(openapiJson: (request: IncomingMessage) => Promise<Buffer>, vary: string): Endpoint {
   return defineEndpoint({
     method: 'GET',
     template: '/openapi.json',
@@ -86,6 +86,6 @@ function openapiEndpoint(openapiJson: (request: IncomingMessage) => Buffer, vary
     tag,
     summary: 'This document',
     answer: { type: 'text', contentType: 'application/json' },
-    handle: async ({ request }) => ({ type: 'text', contentType: JSON_TYPE, text: openapiJson(request) }),
+    handle: async ({ request }) => ({ type: 'text', contentType: JSON_TYPE, text: await openapiJson(request) }),
   });
 }

@@ -121,13 +121,14 @@ function description(limits: HttpLimits): string {
   ].join('\n');
 }
 
-/** The OpenAPI 3.1 document of a table of endpoints. */
-export function openApiDocument(endpoints: readonly Endpoint[], limits: HttpLimits): JsonSchema {
+/** Makes the OpenAPI 3.1 document of a table of endpoints, one endpoint a step: all together are a tenth of a second. */
+export function* openApiDocument(endpoints: readonly Endpoint[], limits: HttpLimits): Generator<undefined, JsonSchema> {
   const schemas = new SchemaCollector();
   const paths: Record<string, Record<string, unknown>> = {};
   for (const endpoint of endpoints) {
     const operations = (paths[pathOf(endpoint)] ??= {});
     operations[endpoint.method.toLowerCase()] = operationOf(endpoint, schemas);
+    yield;
   }
   return {
     openapi: '3.1.0',
