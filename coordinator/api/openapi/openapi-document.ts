@@ -121,7 +121,7 @@ function description(limits: HttpLimits): string {
   ].join('\n');
 }
 
-/** Makes the OpenAPI 3.1 document of a table of endpoints, one endpoint a step: all together are a tenth of a second. */
+/** Makes the OpenAPI 3.1 document of a table of endpoints, one endpoint a step: all take a tenth of a second. */
 export function* openApiDocument(endpoints: readonly Endpoint[], limits: HttpLimits): Generator<undefined, JsonSchema> {
   const schemas = new SchemaCollector();
   const paths: Record<string, Record<string, unknown>> = {};
