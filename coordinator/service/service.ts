@@ -685,6 +685,8 @@ export interface ScoredHit {
     firstRank: number;
     /** By which it was chosen. */
     score: number;
+    /** Whether a model has ordered the candidates before. */
+    isReranked?: boolean;
   };
   /** Present for a search with boosts and `explain`: what each of them gave; null: the item is gone meanwhile. */
   boosts?: number[] | null;

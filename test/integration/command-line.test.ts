@@ -150,6 +150,23 @@ describe('quiver', () => {
     expect(JSON.parse((await cli.succeed(['count', 'things', '--json'])).output)).toEqual({ count: 3 });
   });
 
+  test('goes on page by page, by what a page printed', async () => {
+    const asked = ['search', 'things', '--vector', '[1, 0]', '-k', '2', '--cursor'];
+    const first = await cli.succeed([...asked, 'first']);
+    const cursor = /^more: --cursor (\S+)$/m.exec(first.messages)![1];
+    const second = await cli.succeed([...asked, cursor]);
+    const idsIn = (output: string): string[] => [...output.matchAll(/^\d+ +\S+ +(\w)/gm)].map(([, id]) => id);
+    expect([...idsIn(first.output), ...idsIn(second.output)]).toEqual(['a', 'c', 'b']);
+    expect(second.messages).not.toContain('more:');
+    const json = JSON.parse((await cli.succeed([...asked, 'first', '--json'])).output);
+    expect(json.results.map(({ external_id: id }: { external_id: string }) => id)).toEqual(['a', 'c']);
+    expect(typeof json.next_cursor).toBe('string');
+    expect(await cli.run([...asked, cursor, '--where', 'year > 0'])).toMatchObject({
+      code: 1,
+      messages: expect.stringContaining('it belongs to another search'),
+    });
+  });
+
   test('shows how a text is cut', async () => {
     const { output, messages } = await cli.succeed(['analyse', 'things', 'Ｂig', 'rivers']);
     expect(output).toBe(

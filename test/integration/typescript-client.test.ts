@@ -192,6 +192,31 @@ describe('items', () => {
     expect(await items.fetch(Array.from({ length: 250 }, (_, i) => `i${i}`))).toHaveLength(250);
   });
 
+  test('come one after the other by searchAll, but for those that change meanwhile', async () => {
+    await client.createCollection({ name: 'pages', dim: 2 });
+    const pages = client.collection('pages');
+    const idOf = (n: number): string => `p${String(n).padStart(2, '0')}`;
+    const item = (n: number): Item => ({ external_id: idOf(n), vector: [1, n], metadata: { n } });
+    const all = Array.from({ length: 40 }, (_, n) => item(n));
+    await pages.upsertMany(all);
+    const found: string[] = [];
+    for await (const { external_id: id, metadata } of pages.searchAll({
+      vector: [1, 0],
+      k: 7,
+      filters: { n: { $lt: 35 } },
+    })) {
+      expect(metadata).toEqual({ n: found.length < 20 ? found.length : found.length + 2 });
+      found.push(id);
+      if (found.length !== 10) continue;
+      await pages.delete(idOf(20));
+      await pages.upsert({ ...item(21), metadata: { n: 0 } });
+      await pages.upsert({ ...item(5), external_id: 'new' });
+    }
+    expect(found).toEqual(all.map(({ external_id: id }) => id).filter((_, n) => n < 35 && n !== 20 && n !== 21));
+    const refused = pages.searchAll({ vector: [1, 0], k: 7, filters: { $updated: { $lt: 'now-1d' } } });
+    await expect(refused.next()).rejects.toThrow('dates from now');
+  });
+
   test('searches are compared by judged queries', async () => {
     const items = client.collection('items');
     await items.upsert({ external_id: 'judged', text: 'an apple' });

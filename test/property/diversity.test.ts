@@ -1,10 +1,10 @@
 import type { Diversity, SearchRequest } from '../../coordinator/service/search-request';
 import type { ScoredHit, VectorInput } from '../../coordinator/service/service';
 import type { RunningService } from '../../coordinator/service-factory';
-import type { Filter, JsonObject, JsonValue } from '../../shared/contract/filter/filter';
-import { lookUpPath } from '../../shared/contract/filter/metadata-path';
+import type { Filter, JsonValue } from '../../shared/contract/filter/filter';
 import type { SearchEffort } from '../../shared/contract/shard/shard-read';
-import { METRICS, type Metric, scoreOf } from '../../shared/contract/vector/metric';
+import { METRICS, type Metric } from '../../shared/contract/vector/metric';
+import { chosenPlainly, relativePlainly, takenPlainly } from '../support/models/plain-diversity';
 import { newCollection, plainService } from '../support/shards/plain-service';
 import { graphFactories, openMemoryStore, ShardNode } from '../support/shards/shard-node';
 import { byExamples, fused, like, nearest } from '../support/stories/search-forms';
@@ -100,42 +100,6 @@ class Story {
   }
 }
 
-/** Each time the one with the greatest score, from all that are left. */
-function chosenPlainly(story: Story, list: ScoredHit[], lambda: number, isCosine: boolean, count: number): unknown[] {
-  const scores = list.map(({ score }) => score);
-  const [least, most] = [Math.min(...scores), Math.max(...scores)];
-  const relevance = (score: number): number =>
-    isCosine ? score : least === most ? 1 : (score / 2 - least / 2) / (most / 2 - least / 2);
-  const vectorOf = ({ externalId }: ScoredHit): Float32Array => story.vectors.get(externalId)!;
-  const chosen: { hit: ScoredHit; score: number }[] = [];
-  while (chosen.length < Math.min(count, list.length)) {
-    const left = list.filter((one) => chosen.every(({ hit }) => hit !== one));
-    const scored = left.map((hit) => {
-      const alike =
-        chosen.length === 0 ? 0 : Math.max(...chosen.map((one) => scoreOf('cosine', vectorOf(one.hit), vectorOf(hit))));
-      return { hit, score: lambda * relevance(hit.score) - (1 - lambda) * alike };
-    });
-    chosen.push(scored.reduce((best, one) => (one.score > best.score ? one : best)));
-  }
-  return chosen.map(({ hit, score }) => ({
-    ...hit,
-    choice: { firstRank: list.indexOf(hit) + 1, score },
-  }));
-}
-
-function takenPlainly(list: ScoredHit[], atMost: number): ScoredHit[] {
-  const taken: ScoredHit[] = [];
-  const counts = new Map<unknown, number>();
-  for (const hit of list) {
-    const value = lookUpPath(JSON.parse(hit.metadata) as JsonObject, 'by.v');
-    const keys = [...new Set([value].flat().filter((one) => ['string', 'number', 'boolean'].includes(typeof one)))];
-    if (keys.some((key) => (counts.get(key) ?? 0) >= atMost)) continue;
-    for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
-    taken.push(hit);
-  }
-  return taken;
-}
-
 /** Searches of all forms, with what their pages are made of. */
 function searchOf(story: Story, i: number): { isFused: boolean; request: (page: object) => SearchRequest } {
   const filter: Filter | null = story.below(3) === 0 ? { type: 'in', path: 'n', values: [1, 2] } : null;
@@ -181,8 +145,13 @@ async function asked(story: Story): Promise<unknown[]> {
     const found = await story.hits(withExplained({ k, offset, diversity: byVectors }));
     const list = await story.hits(withExplained({ k: candidates }));
     const isCosine = story.metric === 'cosine' && !isFused;
-    const expected = chosenPlainly(story, list, lambda, isCosine, offset + k);
-    expect(found).toEqual(expected.slice(offset));
+    const scores = list.map(({ score }) => score);
+    const relevances = isCosine ? scores : relativePlainly(scores);
+    const expected = chosenPlainly(
+      list.map((hit, at) => ({ hit, relevance: relevances[at] })),
+      { vectors: story.vectors, lambda, count: offset + k },
+    );
+    expect(found).toEqual(expected.slice(offset).map(({ hit, ...choice }) => ({ ...hit, choice })));
     const atMost = story.pick([1, 2, 5]);
     const byValue: Diversity = { type: 'field', path: 'by.v', atMost };
     const differing = await story.hits(request({ k, offset, diversity: byValue }));
@@ -190,7 +159,7 @@ async function asked(story: Story): Promise<unknown[]> {
     for (const places of isFused ? [40, 200, 1_000] : [ITEMS])
       for (const hit of await story.hits(request({ k: places })))
         if (whole.every(({ externalId }) => externalId !== hit.externalId)) whole.push(hit);
-    expect(differing).toEqual(takenPlainly(whole, atMost).slice(offset, offset + k));
+    expect(differing).toEqual(takenPlainly(whole, 'by.v', atMost).slice(offset, offset + k));
     told.push(found, differing);
   }
   return told;

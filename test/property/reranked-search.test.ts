@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { RerankProvider } from '../../coordinator/models/rerank/reranker';
 import type { FoundGroup, ScoredHit, SearchAnswer, VectorInput } from '../../coordinator/service/service';
-import type { Leg, Reranking, SearchRequest } from '../../coordinator/service/search-request';
+import type { Diversity, Leg, Reranking, SearchRequest } from '../../coordinator/service/search-request';
 import type { JsonObject } from '../../shared/contract/filter/filter';
 import { lookUpPath } from '../../shared/contract/filter/metadata-path';
+import { chosenPlainly, type PlainCandidate, relativePlainly, takenPlainly } from '../support/models/plain-diversity';
 import { newCollection, type PlainService, plainService } from '../support/shards/plain-service';
 import { graphFactories, openMemoryStore, openRocksStore, ShardNode } from '../support/shards/shard-node';
 import { fused, listed, nearest, ofLegs } from '../support/stories/search-forms';
@@ -102,6 +103,7 @@ async function run(shards: number, openStore: typeof openMemoryStore): Promise<u
   nodes.push(node);
   let started: PlainService = await plainService({ shardClient: node.client, reranker: RERANKER });
   await started.service.collections.create(newCollection('c', { dim: DIM, shards }));
+  const vectors = new Map<string, Float32Array>();
   const write = (count: number): Promise<unknown> =>
     started.service.vectors.upsert(
       'c',
@@ -109,9 +111,12 @@ async function run(shards: number, openStore: typeof openMemoryStore): Promise<u
         const metadata: JsonObject = { n: below(4), pad: 'x'.repeat(pick([0, 0, 20_000])) };
         if (below(5) > 0) metadata.g = pick(['a', 'b', 'c', 'd']);
         if (below(4) > 0) metadata.title = pick([text(), [text(), 3, text()], 7, ' ']) as string;
+        const externalId = `item-${below(300)}`;
+        const own = vector();
+        vectors.set(externalId, own);
         return {
-          externalId: `item-${below(300)}`,
-          source: { vector: vector() },
+          externalId,
+          source: { vector: own },
           metadata: JSON.stringify(metadata),
           text: pick([text(), text(), text(), '', undefined]),
         };
@@ -144,6 +149,14 @@ async function run(shards: number, openStore: typeof openMemoryStore): Promise<u
       ];
       const texts = below(2) === 0;
       const groups = below(3) === 0 ? { path: 'g', size: 1 + below(3), missing: 'leave_out' as const } : undefined;
+      const diversity =
+        groups === undefined
+          ? pick<Diversity | undefined>([
+              undefined,
+              { type: 'mmr', lambda: pick([0, 0.4, 0.8]), candidates: pick([k + offset, 100]) },
+              { type: 'field', path: 'g', atMost: pick([1, 3]) },
+            ])
+          : undefined;
       const request = (page: object): SearchRequest =>
         form === 'nearest'
           ? nearest({ source, ...given, ...page })
@@ -154,7 +167,9 @@ async function run(shards: number, openStore: typeof openMemoryStore): Promise<u
               : listed({ source, candidates: ids, ...page });
       const { search } = started.service;
       const first = await wholeOf(await search.search('c', request({ k: rerank.topN, texts: true })));
-      const found = await search.search('c', { ...request({ k, offset, texts, groups }), rerank });
+      const asked = request({ k, offset, texts, groups, diversity });
+      const explain = below(2) === 0;
+      const found = await search.search('c', { ...asked, rerank, output: { ...asked.output, explain } });
       const expected = reordered(first, query, rerank);
       expect(found.rerank).toEqual({
         model: rerank.model ?? 'first',
@@ -164,11 +179,23 @@ async function run(shards: number, openStore: typeof openMemoryStore): Promise<u
       });
       const shown = expected.hits.map(({ text: read, ...hit }) => ({ ...hit, ...(texts && { text: read }) }));
       const hits = await wholeOf(found);
-      if (groups === undefined) expect(hits).toEqual(shown.slice(offset, offset + k));
+      const unexplained = hits.map(({ explanation: _explanation, choice: _choice, ...hit }) => hit);
+      if (diversity?.type === 'field')
+        expect(unexplained).toEqual(takenPlainly(shown, 'g', diversity.atMost).slice(offset, offset + k));
+      else if (diversity !== undefined) {
+        const chosen = chosenPlainly(candidatesOf(shown.slice(0, diversity.candidates)), {
+          ...diversity,
+          vectors,
+          count: offset + k,
+        }).slice(offset);
+        expect(unexplained).toEqual(chosen.map(({ hit }) => hit));
+        const choices = chosen.map(({ firstRank, score }) => ({ firstRank, score, isReranked: true }));
+        expect(hits.map(({ choice }) => choice)).toEqual(choices.map((choice) => (explain ? choice : undefined)));
+      } else if (groups === undefined) expect(unexplained).toEqual(shown.slice(offset, offset + k));
       else {
         const whole = groupsOf(shown, groups.size).slice(offset, offset + k);
         expect(found.groups!.map(({ key }) => key)).toEqual(whole.map(({ key }) => key));
-        expect(hits).toEqual(whole.flatMap((group) => group.hits));
+        expect(unexplained).toEqual(whole.flatMap((group) => group.hits));
       }
       told.push(found.rerank, hits);
     }
@@ -182,6 +209,15 @@ async function run(shards: number, openStore: typeof openMemoryStore): Promise<u
   }
   await ask();
   return told;
+}
+
+/** As relevant as they score among those that the model has read; the others behind, among themselves. */
+function candidatesOf(hits: readonly ScoredHit[]): PlainCandidate[] {
+  return [true, false].flatMap((isRead) => {
+    const some = hits.filter(({ first }) => (first !== undefined) === isRead);
+    const relevances = relativePlainly(some.map(({ score }) => score));
+    return some.map((hit, i) => ({ hit, relevance: relevances[i], isBehind: !isRead }));
+  });
 }
 
 /** The hits with all that they are to have. */

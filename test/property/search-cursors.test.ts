@@ -4,16 +4,18 @@ import { StoredRestores } from '../../coordinator/jobs/restore/stored-restores';
 import { ONLY_DRIVER } from '../../coordinator/jobs/driving/owned-entry';
 import { Resharder } from '../../coordinator/jobs/reshard/resharder';
 import type { RerankProvider } from '../../coordinator/models/rerank/reranker';
-import type { Fusing, Grouping, PageCursor, SearchRequest } from '../../coordinator/service/search-request';
+import type { Diversity, Fusing, Grouping, PageCursor, SearchRequest } from '../../coordinator/service/search-request';
 import type { FoundGroup, ScoredHit, VectorInput } from '../../coordinator/service/service';
 import type { IndexFactories } from '../../node/engine/shard/shard-indexes';
 import type { Filter } from '../../shared/contract/filter/filter';
 import type { ShardClient, ShardId } from '../../shared/contract/shard/shard-client';
+import type { Boost, Boosts } from '../../shared/contract/shard/boosts';
 import { compareHits, type SearchEffort } from '../../shared/contract/shard/shard-read';
 import { silentLogger } from '../../shared/base/logs/logger';
 import { type Clock, systemClock } from '../../shared/base/time/clock';
 import { eventually } from '../support/eventually';
 import { ManualClock } from '../support/manual-clock';
+import { takenPlainly } from '../support/models/plain-diversity';
 import { newCollection, type PlainService, plainService } from '../support/shards/plain-service';
 import {
   graphFactories,
@@ -160,9 +162,18 @@ class Story {
     return this.below(2) === 0 ? null : { type: 'in', path: 'n', values: [this.below(4), this.below(4)] };
   }
 
+  boosts(): Boosts | undefined {
+    if (this.below(2) === 0) return undefined;
+    const parts: Boost[] = [
+      { type: 'filter', filter: { type: 'in', path: 'g', values: ['most', 'doc-3'] }, weight: this.pick([0.5, 3]) },
+      { type: 'field', path: 'n', modifier: 'log1p', weight: this.pick([-0.2, 0.4]), missing: null },
+    ];
+    return { mode: this.pick(['multiply', 'add'] as const), parts: parts.slice(0, 1 + this.below(2)) };
+  }
+
   /** The same search at any page. */
-  form(effort: SearchEffort): (page: Pick<GivenSearch, 'k' | 'cursor'>) => SearchRequest {
-    const given = { filter: this.filter(), effort };
+  form(effort: SearchEffort): (page: Pick<GivenSearch, 'k' | 'cursor' | 'diversity'>) => SearchRequest {
+    const given = { filter: this.filter(), effort, boosts: this.boosts() };
     const vector = this.vector();
     const text = this.pick(['red', 'green river']);
     switch (this.pick(['nearest', 'nearest', 'text', 'like', 'examples'] as const)) {
@@ -275,6 +286,7 @@ async function walkedFused(story: Story): Promise<unknown> {
     queryText: story.pick(['red', 'green river', 'red river']),
     vector: story.pick([story.vector(), story.vector(), undefined]),
     alpha: story.pick([0, 0.3, 0.5, 1]),
+    boosts: story.boosts(),
     fusing: story.pick([undefined, { kind: 'rrf' as const, constant: 7, isUnit: true }, LINEAR]),
     filter: story.filter(),
     effort: EXACT,
@@ -298,6 +310,39 @@ async function walkedFused(story: Story): Promise<unknown> {
   const idsOf = (hits: readonly ScoredHit[]): string[] => hits.map(({ externalId }) => externalId).sort();
   expect(idsOf(found)).toEqual([...new Set(idsOf(found))]);
   expect(idsOf(found.filter(isUnchanged))).toEqual(idsOf(all.filter(isUnchanged)));
+  return found.map(({ externalId, score }) => [externalId, score]);
+}
+
+/** The same of hits that differ. */
+async function walkedDiverse(story: Story): Promise<unknown> {
+  const [form, vector] = [story.form(EXACT), story.vector()];
+  const diversity = story.pick<Diversity>([
+    { type: 'mmr', lambda: 0.4, candidates: 60 },
+    { type: 'field', path: 'g', atMost: story.pick([1, 2]) },
+  ]);
+  const [isReranked, isStill] = [story.below(3) === 0, story.below(2) === 0];
+  const rerank = { model: undefined, topN: 40, leastScore: undefined, budgetMs: undefined, field: 'text' };
+  const request = (page: Pick<GivenSearch, 'k' | 'cursor'>): SearchRequest =>
+    isReranked
+      ? { ...nearest({ source: { vector, text: 'red' }, effort: EXACT, diversity, ...page }), rerank }
+      : form({ diversity, ...page });
+  const { hits: all } = await story.service.search.search('c', request({ k: 2_000 }));
+  const isUnchanged = story.unchanged();
+  const found: ScoredHit[] = [];
+  for (let cursor: string | null = null; ; isStill || (await story.goesOn())) {
+    const k = story.pick([1, 3, 10]);
+    const page = await story.page(request({ k, cursor: cursorOf(cursor) }));
+    expect(page.hits.filter((hit) => !isUnchanged(hit))).toEqual([]);
+    expect(page.hits.length).toBe(page.next === null ? Math.min(k, page.hits.length) : k);
+    found.push(...page.hits);
+    cursor = page.next;
+    if (cursor === null) break;
+  }
+  if (isStill) expect(found).toEqual(all);
+  const idsOf = (hits: readonly ScoredHit[]): string[] => hits.map(({ externalId }) => externalId);
+  expect(new Set(idsOf(found)).size).toBe(found.length);
+  if (diversity.type === 'field') expect(takenPlainly(found, 'g', diversity.atMost)).toEqual(found);
+  else expect(idsOf(found)).toEqual(expect.arrayContaining(idsOf(all.filter(isUnchanged))));
   return found.map(({ externalId, score }) => [externalId, score]);
 }
 
@@ -359,7 +404,12 @@ async function run(round: number, options: Parameters<typeof Story.begin>[1]): P
   const told: unknown[] = [];
   for (let i = 0; i < 6; i += 1) told.push(await walked(story, EXACT));
   for (let i = 0; i < 4; i += 1)
-    told.push(await walkedGroups(story), await walkedReranked(story), await walkedFused(story));
+    told.push(
+      await walkedGroups(story),
+      await walkedReranked(story),
+      await walkedFused(story),
+      await walkedDiverse(story),
+    );
   return told;
 }
 

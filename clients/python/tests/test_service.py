@@ -314,6 +314,30 @@ async def test_searches_of_every_kind(items: Any) -> None:
         await got(items.search([1, 2], k=0))
 
 
+async def test_hits_come_one_after_the_other_but_for_those_that_change_meanwhile(items: Any) -> None:
+    await got(items.bulk_upsert([Item(f"i{i:02}", [i, 0], metadata={"n": i}) for i in range(40)]))
+    found: list[Any] = []
+
+    async def taken(hit: Any) -> None:
+        found.append(hit)
+        if len(found) == 10:
+            await got(items.delete("i20"))
+            await got(items.upsert("i21", [21, 0], metadata={"n": 0}))
+            await got(items.upsert("new", [5, 0]))
+
+    pages = items.search_all([0, 0], k=7, filters={"n": {"$lt": 35}})
+    if hasattr(pages, "__aiter__"):
+        async for hit in pages:
+            await taken(hit)
+    else:
+        for hit in pages:
+            await taken(hit)
+    assert [hit.external_id for hit in found] == [f"i{i:02}" for i in range(35) if i not in (20, 21)]
+    assert found[0].metadata == {"n": 0}
+    with pytest.raises(BadRequestError, match="dates from now"):
+        await listed(items.search_all([0, 0], filters={"$updated": {"$lt": "now-1d"}}))
+
+
 async def test_every_search_chooses_what_hits_carry(items: Any) -> None:
     item = Item("i0", [1, 0], text="a red apple", metadata={"n": 1, "by": {"name": "Ann", "age": 41}})
     await got(items.bulk_upsert([item, Item("i1", [0, 1], metadata={"n": 2})]))

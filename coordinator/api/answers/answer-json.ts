@@ -331,7 +331,7 @@ function explanationMembers({ explanation, choice, boosts }: ScoredHit): string 
   const chosen =
     choice === undefined
       ? boosted
-      : `${boosted},"first_rank":${choice.firstRank},"diversity_score":${scoreJson(choice.score)}`;
+      : `${boosted},"${choice.isReranked === true ? 'reranked_rank' : 'first_rank'}":${choice.firstRank},"diversity_score":${scoreJson(choice.score)}`;
   if (explanation === undefined) return chosen;
   const isByPlace = explanation.some(({ name }) => name === undefined);
   if (isByPlace)

@@ -38,6 +38,9 @@ const highlights = z
 /** Present if explain is true, and diversity has a lambda (so is first_rank), or there are boosts. */
 const choice = {
   diversity_score: z.number().optional().meta({ description: 'By which it was chosen for its place.' }),
+  reranked_rank: z.int().optional().meta({
+    description: 'The same with rerank: the place that the model gave it, from 1.',
+  }),
   boosts: z.array(z.number()).nullable().optional().meta({
     description: 'With explain and boosts: what each of them gave, in their order; null: the item is gone meanwhile.',
   }),

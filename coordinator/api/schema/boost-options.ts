@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { FilterBounds } from '../../../shared/contract/filter/parse-filter';
+import { type FilterBounds, isOfNow } from '../../../shared/contract/filter/parse-filter';
 import { timeFromNow, timeOfText } from '../../../shared/contract/filter/time-of-text';
 import {
   type Boost,
@@ -116,7 +116,26 @@ function decayOf(
   const [width, start] = [lengthOf(scale), lengthOf(offset)];
   if (width === null || !(width > 0)) return refuse(`must be ${of}, more than 0`, 'decay', 'scale');
   if (start === null || !(start >= 0)) return refuse(`must be ${of}, at least 0`, 'decay', 'offset');
-  return { type: 'decay', path: field, shape, origin, scale: width, offset: start, at, weight, missing: absent };
+  const made: Boost = {
+    type: 'decay',
+    path: field,
+    shape,
+    origin,
+    scale: width,
+    offset: start,
+    at,
+    weight,
+    missing: absent,
+  };
+  if (typeof given === 'string' && timeOfText(given) === null) OF_NOW.add(made);
+  return made;
+}
+
+const OF_NOW = new WeakSet<Boost>();
+
+/** Whether a boost that was parsed has a date from now, so that the same text is another boost later. */
+export function isBoostOfNow(boost: Boost): boolean {
+  return boost.type === 'filter' ? isOfNow(boost.filter) : OF_NOW.has(boost);
 }
 
 /** A text says what is wrong. */

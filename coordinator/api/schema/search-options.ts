@@ -17,7 +17,7 @@ import { HIGHLIGHTED_UNITS_MAX, HIT_SENTENCES_MAX, NEAREST_SENTENCES_MAX } from 
 import { type HttpLimits, REQUEST_BOUNDS } from '../requests/http-limits';
 import { boundedArray, filters, integer, metadataFields, optional, withDefault } from '../fields/fields';
 import { type IssueSink, report } from '../fields/issue';
-import { boostShape, checkBoosts } from './boost-options';
+import { boostShape, checkBoosts, isBoostOfNow } from './boost-options';
 
 /** Hits of one group, and of all groups of an answer, as a multiple of MAX_K. */
 const GROUP_SIZE_MAX = 100;
@@ -93,10 +93,10 @@ const diversity = z
   .object({
     lambda: optional(z.number()).meta({
       description:
-        '1: by relevance alone, 0: by unlikeness alone. Of the candidates, the next hit is that with the greatest lambda × relevance − (1 − lambda) × its greatest cosine with a hit before. Relevance is the score if it is a cosine, else where it lies between the least and the greatest of the candidates.',
+        '1: by relevance alone, 0: by unlikeness alone. Of the candidates, the next hit is that with the greatest lambda × relevance − (1 − lambda) × its greatest cosine with a hit before. Relevance is the score if it is a cosine, else where it lies between the least and the greatest of the candidates; with rerank, of those that the model has read, which come first.',
     }),
     candidates: optional(z.int().min(1).meta({ maximum: REQUEST_BOUNDS.diversityCandidatesMax })).meta({
-      description: `With lambda: the best so many hits are chosen from, at least k + offset. Default ${CANDIDATES_DEFAULT}.`,
+      description: `With lambda: the best so many hits are chosen from, at least k + offset. Default ${CANDIDATES_DEFAULT}. With rerank there are top_n.`,
     }),
     field: optional(z.string().min(1).max(REQUEST_BOUNDS.nameCharactersMax)).meta({
       description: 'Instead of lambda: a path of the metadata, in which no value is in more hits than at_most.',
@@ -269,7 +269,7 @@ function optionsOf(limits: HttpLimits) {
     explain: option(
       withDefault(z.boolean(), false).meta({
         description:
-          'Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score; with boosts, what each of them gave, `boosts`.',
+          'Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank (with rerank, reranked_rank) and diversity_score; with boosts, what each of them gave, `boosts`.',
       }),
       ({ output }, explain) => {
         output.explain = explain;
@@ -278,7 +278,7 @@ function optionsOf(limits: HttpLimits) {
     rerank: option(
       optional(reranking).meta({
         description:
-          'A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it.',
+          'A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, hits that differ chosen, and pages cut, after it.',
       }),
       (draft, { model, top_n, min_score: leastScore, budget_ms: budgetMs, text: field }) => {
         const { k, offset, cursor } = draft.page;
@@ -428,9 +428,9 @@ function checkHighlight(
   if (hits > most) refuse(`is of ${hits} results, more than the maximum of ${most}`, 'limit_exceeded');
 }
 
-/** Reports reranking where there is no text to compare with or hits have another order, and pages behind it. */
+/** Reports reranking where there is no text to compare with, and pages behind it. */
 function checkRerank(
-  { page: { k, offset, diversity }, rerank }: SearchDraft,
+  { page: { k, offset }, rerank }: SearchDraft,
   source: Source | null,
   given: Partial<GivenOptions>,
   sink: IssueSink,
@@ -439,11 +439,6 @@ function checkRerank(
   if (rerank === undefined) return;
   if (source !== null && (queryTextOf(source) ?? '').trim() === '')
     report(sink, given, 'needs a text that is searched for', { kind: 'schema_violation', path: ['rerank'] });
-  if (diversity !== undefined)
-    report(sink, given, 'orders hits by a model, and diversity by how they differ: give one of both', {
-      kind: 'invalid_parameter',
-      path: ['rerank'],
-    });
   const most = Math.min(rerank.topN, REQUEST_BOUNDS.rerankedMax);
   if (k + offset > most)
     report(sink, given, `is ${most}, and ${kName} and offset are ${k + offset} together: give at most that`, {
@@ -451,6 +446,8 @@ function checkRerank(
       path: ['rerank', 'top_n'],
     });
 }
+
+const FROM_NOW = 'have dates from now, which another page would take for others: give the dates themselves';
 
 /** Reports cursors of what is no list that goes on. */
 function checkCursor(
@@ -466,17 +463,13 @@ function checkCursor(
     report(sink, given, message, { kind: 'invalid_parameter', path: [name] });
   if (offset > 0)
     refuse('counts from the beginning, and a cursor says where a page begins: give one of both', 'offset');
-  if (diversity !== undefined)
-    refuse(
-      'continues lists, and diversity chooses from its candidates alone: ask for all of them in one page',
-      'cursor',
-    );
-  if (boosts !== undefined) refuse('continues lists by their own scores, which boosts change: take offset', 'cursor');
   if (rerank?.budgetMs !== undefined)
     refuse('with budget_ms, what is read in time is put in order, which differs from page to page', 'cursor');
   const legs = source?.type === 'fused' ? source.legs : [];
   if (legs.length > 0 && groups !== undefined)
     refuse('continues groups of one list, and this search fuses several: take offset', 'cursor');
+  if (legs.length > 0 && diversity !== undefined)
+    refuse('continues hits that differ of one list, and this search fuses several: take offset', 'cursor');
   if (source?.type === 'fused' && (source.fusing?.kind === 'relative' || source.fusing?.kind === 'dbsf'))
     refuse('continues lists that are fused by ranks or by sums, and fusion asks for shares of their scores', 'cursor');
   if (legs.length > 0 && k > FUSED_PAGE_MAX)
@@ -490,7 +483,8 @@ function checkCursor(
       'cursor',
     );
   if ([filter, ...legs.map((leg) => leg.filter)].some((one) => one !== null && isOfNow(one)))
-    refuse('have dates from now, which another page would take for others: give the dates themselves', 'filters');
+    refuse(FROM_NOW, 'filters');
+  if (boosts?.parts.some(isBoostOfNow) === true) refuse(FROM_NOW, 'boosts');
 }
 
 /** Options of one list of several, of its own hits. */

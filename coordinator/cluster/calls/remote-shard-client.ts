@@ -307,6 +307,7 @@ function featuresOf(kind: ReadKind | 'write', { plan, fieldWeights, part, boosts
   const features: Feature[] = fieldWeights === undefined ? [] : ['field-weights'];
   if (part !== undefined) features.push('list-parts');
   if (boosts !== undefined) features.push('boosts');
+  if (part !== undefined && boosts !== undefined) features.push('boosted-parts');
   const feature = FEATURES_OF_READS[kind as ReadKind];
   if (feature !== undefined) features.push(feature);
   if (kind !== 'keywordSearch' || plan === undefined) return features;

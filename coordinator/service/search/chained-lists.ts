@@ -5,12 +5,13 @@ import type { CallOptions, ShardClient, ShardId } from '../../../shared/contract
 import type { HitPlace, ListPart, SearchEffort, VectorSearch } from '../../../shared/contract/shard/shard-read';
 import { NO_HOLD } from '../answer-hold';
 import type { CollectionRecord } from '../collections/collection-record';
-import { type DeepReads, hitsOfLength } from '../routing/deep-reads';
+import type { DeepReads } from '../routing/deep-reads';
 import type { ScatterGather } from '../routing/scatter-gather';
 import type { ShardSets } from '../routing/shard-sets';
 import type { ScoredHit } from '../service';
 import { exampleItems, isMade, type Leg, type LegSource, type Source } from '../search-request';
 import type { OrderedItems } from '../vectors/ordered-items';
+import { chainedDiversity } from './chained-diversity';
 import { chainedFusion, firstFused, type PartLeg } from './chained-fusion';
 import { chainedGroups } from './chained-groups';
 import type { ChainedPage, ListedPart, PartStart } from './chained-page';
@@ -57,7 +58,7 @@ export class ChainedLists {
       sets: ShardSets<CollectionRecord>;
       deep: Pick<DeepReads, 'run'>;
       ordered: Pick<OrderedItems<CollectionRecord>, 'read'>;
-      reranked: Pick<RerankedLists, 'order'>;
+      reranked: Pick<RerankedLists, 'order' | 'differing'>;
       lists: Pick<RankedLists, 'askedOf'>;
     },
   ) {}
@@ -75,15 +76,17 @@ export class ChainedLists {
   private page(search: ChainedSearch, fixed: FixedList): Promise<ChainedPage> {
     const {
       rerank: reranking,
-      page: { groups: grouping },
+      page: { groups: grouping, diversity },
     } = search.request;
     const list = (of: RankedSearch, start: PartStart, k: number): Promise<ListedPart> => this.list(of, fixed, start, k);
     const { source } = search.request.query;
     if (source.type === 'fused') return this.fused(search, fixed, source);
     if (reranking !== undefined)
       return chainedReranking({ list, reranked: this.parts.reranked }, { ...search, reranking }, fixed.state);
+    const parts = { list, ordered: this.parts.ordered };
+    if (diversity !== undefined) return chainedDiversity(parts, search, diversity, fixed.state);
     if (grouping === undefined) return this.hits(search, fixed);
-    return chainedGroups({ list, ordered: this.parts.ordered }, { ...search, grouping }, fixed.state);
+    return chainedGroups(parts, { ...search, grouping }, fixed.state);
   }
 
   private async hits(search: ChainedSearch, fixed: FixedList): Promise<ChainedPage> {
@@ -158,14 +161,16 @@ export class ChainedLists {
         const k = hits + leftOut.size;
         const bytesMax = ids === null ? contentBytesOf(collection.shards, k, LEG_CONTENT_BYTES) : 1;
         const filter = bothFilters(bothFilters(query.filter, leg.filter), ids);
+        const list = { k, filter, bytesMax, ...(query.boosts && { boosts: query.boosts }) };
         await hold.reserve(hitBytesMax(k, collection.shards, bytesMax, false, hold));
-        const lists = await deep.run(hitsOfLength(k, undefined), call, () =>
+        const lists = await deep.run(placesOf(start, k), call, () =>
           this.read(collection, fixed, call, start, async (id, part) => {
-            if (asked !== null) return shards.read(id, 'keywordSearch', { ...asked, k, filter, bytesMax, part }, call);
+            if (asked !== null) return shards.read(id, 'keywordSearch', { ...asked, ...list, part }, call);
             const vector = options.legs![at].vector!;
             const effort: SearchEffort = ids === null ? query.effort : { type: 'exact' };
-            const list = { vector, k, filter, effort, texts: false, bytesMax, part };
-            return (await shards.read(id, 'search', list, call)).hits;
+            const found = await shards.read(id, 'search', { ...list, vector, effort, texts: false, part }, call);
+            options.depths?.note(found);
+            return found.hits;
           }),
         );
         const others = mergeHits(lists, 0, k).filter(({ externalId }) => !leftOut.has(externalId));
@@ -193,13 +198,15 @@ export class ChainedLists {
       effort: query.effort,
       texts: output.texts,
       bytesMax: contentBound(wanted, contentBytes, output.texts, hold),
+      ...(query.boosts && { boosts: query.boosts }),
     };
     await hold.reserve(hitBytesMax(wanted, collection.shards, contentBytes, output.texts, hold));
-    const results = await this.parts.deep.run(hitsOfLength(wanted, undefined), call, () =>
+    const results = await this.parts.deep.run(placesOf(start, wanted), call, () =>
       this.read(collection, fixed, call, start, (id, part) =>
         this.parts.shards.read(id, 'search', { ...asked, part }, call),
       ),
     );
+    for (const result of results) options.depths?.note(result);
     const lists = results.map(({ hits }) => hits);
     const behind = mergeHits(lists, 0, wanted).filter(({ externalId }) => !leftOut.has(externalId));
     const enough = atLeast(behind, page);
@@ -226,6 +233,11 @@ export class ChainedLists {
       );
     });
   }
+}
+
+/** How deep a read goes: where shards do not have the part any more, they look for all that comes before. */
+function placesOf({ passed }: PartStart, k: number): number {
+  return passed + k;
 }
 
 function startOf(state: readonly unknown[]): PartStart {

@@ -1,11 +1,13 @@
 import { compareHits, type HitPlace } from '../../../shared/contract/shard/shard-read';
+import { inSlices } from '../../../shared/base/time/work-slices';
 import type { FoundGroup, ScoredHit } from '../service';
 import type { ChainedPage, ListedPart, PartStart } from './chained-page';
 import { groupName } from './found-groups';
 import { KeyDigests } from './key-digests';
 import type { RankedSearch } from './ranked-lists';
-import { firstSearchOf, groupsOf, type RerankedLists, type RerankedSearch } from './reranked-lists';
+import { type Candidate, firstSearchOf, groupsOf, type RerankedLists, type RerankedSearch } from './reranked-lists';
 import { digestsFromJson, notOne, placeFromJson, placeToJson } from './search-chain';
+import { ValueCounts } from './value-counts';
 
 /** Where the first list ends; null: it has fewer hits than are reranked. */
 type ListEnd = HitPlace | null;
@@ -18,13 +20,13 @@ type ListEnd = HitPlace | null;
 export async function chainedReranking(
   parts: {
     list: (search: RankedSearch, start: PartStart, k: number) => Promise<ListedPart>;
-    reranked: Pick<RerankedLists, 'order'>;
+    reranked: Pick<RerankedLists, 'order' | 'differing'>;
   },
   search: RerankedSearch,
   state: readonly unknown[],
 ): Promise<ChainedPage> {
   const { request, reranking } = search;
-  const { k, groups: grouping } = request.page;
+  const { k, groups: grouping, diversity } = request.page;
   const start = rerankingStart(state);
   let { end } = start;
   const { ordered, rerank, totalCount } = await parts.reranked.order(search, async () => {
@@ -42,20 +44,61 @@ export async function chainedReranking(
       next: groups.length > k ? stateWith(shown.map(nameOf)) : null,
     };
   }
-  const left = ordered.filter(({ hit }) => !start.given.has(hit.externalId));
-  const shown = left.slice(0, k).map(({ hit }): ScoredHit => hit);
+  if (diversity?.type === 'field') {
+    const counts = new ValueCounts(diversity, start.values);
+    const { shown, isMore } = await inSlices(differing(ordered, { k, given: start.given, counts }));
+    const state = stateWith(shown.map(({ externalId }) => externalId));
+    return {
+      ranked: { hits: shown, totalCount, rerank },
+      next: isMore ? [...state, counts.given().toText()] : null,
+    };
+  }
+  const hits =
+    diversity === undefined
+      ? ordered.map(({ hit }) => hit)
+      : await parts.reranked.differing(search, diversity, ordered, start.given.size + k + 1);
+  const left = hits.filter(({ externalId }) => !start.given.has(externalId));
+  const shown = left.slice(0, k);
   return {
     ranked: { hits: shown, totalCount, rerank },
     next: left.length > k ? stateWith(shown.map(({ externalId }) => externalId)) : null,
   };
 }
 
-/** What a page begins with: where the first list ends, and which groups or hits were given. */
-function rerankingStart(state: readonly unknown[]): { isBegun: boolean; end: ListEnd; given: KeyDigests } {
-  if (state.length === 0) return { isBegun: false, end: null, given: KeyDigests.NONE };
-  const [end, digests] = state;
-  if (state.length !== 2) throw notOne();
-  return { isBegun: true, end: placeFromJson(end), given: digestsFromJson(digests) };
+/** The next hits without those with a value of which there are as many as there may be. In steps. */
+function* differing(
+  ordered: readonly Candidate[],
+  { k, given, counts }: { k: number; given: KeyDigests; counts: ValueCounts },
+): Generator<undefined, { shown: ScoredHit[]; isMore: boolean }> {
+  const shown: ScoredHit[] = [];
+  for (const { hit, metadata } of ordered) {
+    if (given.has(hit.externalId)) continue;
+    const values = counts.roomFor(metadata);
+    yield;
+    if (values === null) continue;
+    if (shown.length === k) return { shown, isMore: true };
+    counts.add(values);
+    shown.push(hit);
+  }
+  return { shown, isMore: false };
+}
+
+/** What a page begins with. */
+interface RerankingStart {
+  isBegun: boolean;
+  /** Of the first list. */
+  end: ListEnd;
+  /** Groups or hits. */
+  given: KeyDigests;
+  /** Of hits that differ by a value. */
+  values: KeyDigests;
+}
+
+function rerankingStart(state: readonly unknown[]): RerankingStart {
+  if (state.length === 0) return { isBegun: false, end: null, given: KeyDigests.NONE, values: KeyDigests.NONE };
+  const [end, digests, values = ''] = state;
+  if (state.length !== 2 && state.length !== 3) throw notOne();
+  return { isBegun: true, end: placeFromJson(end), given: digestsFromJson(digests), values: digestsFromJson(values) };
 }
 
 function nameOf({ key, hits: [hit] }: FoundGroup): string {

@@ -1,50 +1,18 @@
 import { bothFilters, type Filter } from '../../../shared/contract/filter/filter';
 import { inSlices } from '../../../shared/base/time/work-slices';
 import { compareHits } from '../../../shared/contract/shard/shard-read';
-import { countedElsewhere, NO_HOLD } from '../answer-hold';
 import type { CollectionRecord } from '../collections/collection-record';
-import type { Diversity, GroupKey } from '../search-request';
+import type { Diversity } from '../search-request';
 import type { ScoredHit } from '../service';
-import { type OrderedItems, roundBytesMax } from '../vectors/ordered-items';
-import type { LookedAt } from './found-groups';
-import { groupKeysOf, mustBeShort } from './group-key';
-import { bytesOfHits, HIT_BYTES } from './later-hits';
+import type { OrderedItems } from '../vectors/ordered-items';
+import { chosenByVectors, type Relevances, TakenHits } from './diverse-hits';
+import { mustBeShort } from './group-key';
 import { hitsLookedAt } from './looked-at';
-import { marginallyRelevant, relativeScores } from './mmr';
+import { relativeScores } from './mmr';
 import { firstHits, placesOfList, type Ranked, type RankedLists, type RankedSearch } from './ranked-lists';
 
 /** Hits that are asked for at once at most, if no more are wanted, and at least. */
 const HITS = { most: 10_000, least: 16 };
-
-/** The hits of a list without those with a value of which there are as many as there may be. */
-class TakenHits {
-  readonly hits: ScoredHit[] = [];
-  private readonly counts = new Map<Exclude<GroupKey, null>, number>();
-  private readonly seen = new Set<string>();
-
-  constructor(
-    private readonly path: string,
-    private readonly atMost: number,
-  ) {}
-
-  /** The values of which there are as many as there may be. */
-  get full(): Exclude<GroupKey, null>[] {
-    return [...this.counts].flatMap(([key, count]) => (count >= this.atMost ? [key] : []));
-  }
-
-  /** Takes what may be taken of hits that were not here before. In steps. */
-  *add(looked: readonly LookedAt[]): Generator<undefined, void> {
-    for (const { hit, metadata } of looked) {
-      if (this.seen.has(hit.externalId)) continue;
-      this.seen.add(hit.externalId);
-      const keys = groupKeysOf(metadata, this.path) as Exclude<GroupKey, null>[];
-      yield;
-      if (keys.some((key) => (this.counts.get(key) ?? 0) >= this.atMost)) continue;
-      for (const key of keys) this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
-      this.hits.push(hit);
-    }
-  }
-}
 
 /** Ranks hits that differ from each other: by their vectors, or by a value of their metadata. */
 export class DiverseLists {
@@ -64,48 +32,12 @@ export class DiverseLists {
   }
 
   /** The best hits of the list, as many as there are candidates, by marginal relevance. */
-  private async byVectors(search: RankedSearch, { lambda, candidates }: Diversity & { type: 'mmr' }): Promise<Ranked> {
-    const { collection, request } = search;
-    const { hits: found, totalCount } = await firstHits(this.parts.lists, search, request.query.filter, candidates);
-    const vectors = await this.vectorsOf(search, found);
-    // What is gone meanwhile is left out.
-    const hits = found.filter(({ externalId }) => vectors.has(externalId));
-    const scores = hits.map(({ score }) => score);
-    const { source, boosts } = request.query;
-    const isCosine = collection.metric === 'cosine' && source.type !== 'fused' && boosts === undefined;
-    const chosen = await inSlices(
-      marginallyRelevant(
-        hits.map(({ externalId }) => vectors.get(externalId)!),
-        isCosine ? scores : relativeScores(scores),
-        { lambda, count: request.page.offset + request.page.k },
-      ),
-    );
-    const explained = request.output.explain === true;
-    return {
-      hits: chosen.map(({ index, score }) =>
-        explained ? { ...hits[index], choice: { firstRank: index + 1, score } } : hits[index],
-      ),
-      totalCount,
-    };
-  }
-
-  private async vectorsOf(
-    { collection, options: { hold = NO_HOLD }, call }: RankedSearch,
-    hits: readonly ScoredHit[],
-  ): Promise<Map<string, Float32Array>> {
-    const wanted = { vectors: true, texts: false };
-    const held = bytesOfHits(hits) + hits.length * (HIT_BYTES + collection.dim * Float32Array.BYTES_PER_ELEMENT);
-    await hold.reserve(held + roundBytesMax(collection, Math.min(hits.length, collection.shards), wanted, hold));
-    const parts = this.parts.ordered.read(
-      collection,
-      hits.map(({ externalId }) => externalId),
-      wanted,
-      { begin: () => call, hold: countedElsewhere(hold) },
-    );
-    const vectors = new Map<string, Float32Array>();
-    for await (const items of parts)
-      for (const item of items) if (item !== null) vectors.set(item.externalId, item.vector!);
-    return vectors;
+  private async byVectors(search: RankedSearch, diversity: Diversity & { type: 'mmr' }): Promise<Ranked> {
+    const { query, page } = search.request;
+    const { hits: found, totalCount } = await firstHits(this.parts.lists, search, query.filter, diversity.candidates);
+    const asked = { ...search, count: page.offset + page.k };
+    const hits = await chosenByVectors(this.parts.ordered, asked, diversity, found, (all) => relevancesOf(search, all));
+    return { hits, totalCount };
   }
 
   /**
@@ -137,6 +69,16 @@ export class DiverseLists {
       return { hits: steps === null ? taken.hits.sort(compareHits) : taken.hits, totalCount };
     }
   }
+}
+
+/** Scores that are cosines are as comparable as the likeness of vectors is. */
+export function relevancesOf(
+  { collection, request: { query } }: Pick<RankedSearch, 'collection' | 'request'>,
+  hits: readonly ScoredHit[],
+): Relevances {
+  const scores = hits.map(({ score }) => score);
+  const isCosine = collection.metric === 'cosine' && query.source.type !== 'fused' && query.boosts === undefined;
+  return { relevances: isCosine ? scores : relativeScores(scores), isReranked: false };
 }
 
 function clamped(places: number): number {

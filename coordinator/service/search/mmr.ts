@@ -10,12 +10,13 @@ export interface ChosenCandidate {
 /**
  * Maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998): chooses `count` candidates, one after the other,
  * each time the one with the greatest lambda × relevance − (1 − lambda) × the greatest cosine with one that was chosen;
- * of equal ones the first. So more are chosen behind the same ones. In steps.
+ * of equal ones the first. So more are chosen behind the same ones. Those from `behind` on are chosen when none before
+ * is left. In steps.
  */
 export function* marginallyRelevant(
   vectors: readonly Float32Array[],
   relevance: ArrayLike<number>,
-  { lambda, count }: { lambda: number; count: number },
+  { lambda, count, behind = vectors.length }: { lambda: number; count: number; behind?: number | undefined },
 ): Generator<undefined, ChosenCandidate[]> {
   const lengths = vectors.map((vector) => Math.sqrt(dotOf(vector, vector)));
   const nearest = new Float64Array(vectors.length).fill(-Infinity);
@@ -25,6 +26,7 @@ export function* marginallyRelevant(
   while (chosen.length < count && left.size > 0) {
     let best: ChosenCandidate | null = null;
     for (const index of left) {
+      if (index >= behind && best !== null && best.index < behind) break;
       const alike = chosen.length === 0 ? 0 : nearest[index];
       const score = lambda * relevance[index] - (1 - lambda) * alike;
       if (best === null || score > best.score) best = { index, score };

@@ -172,9 +172,7 @@ export class RankedLists {
     hold: AnswerHold,
   ): number {
     const { shards } = collection;
-    const vectorBytes =
-      page.diversity?.type === 'mmr' ? page.diversity.candidates * collection.dim * Float32Array.BYTES_PER_ELEMENT : 0;
-    return vectorBytes + this.listBytesMax(source, page, output, { shards, contentBytes, hold });
+    return candidateBytes(collection, page) + this.listBytesMax(source, page, output, { shards, contentBytes, hold });
   }
 
   private listBytesMax(
@@ -416,6 +414,11 @@ export class RankedLists {
     }
     return results;
   }
+}
+
+/** Vectors of the candidates of a page that is chosen by them. */
+export function candidateBytes({ dim }: CollectionRecord, { diversity }: Page): number {
+  return diversity?.type === 'mmr' ? diversity.candidates * dim * Float32Array.BYTES_PER_ELEMENT : 0;
 }
 
 /** How far down a ranked list a page is looked for. */

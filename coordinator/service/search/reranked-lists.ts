@@ -8,11 +8,27 @@ import { inSlices } from '../../../shared/base/time/work-slices';
 import { RERANKED_UNITS_MAX, type RerankProvider } from '../../models/rerank/reranker';
 import { type AnswerHold, countedElsewhere, NO_HOLD } from '../answer-hold';
 import type { CollectionRecord } from '../collections/collection-record';
-import { type Grouping, type Page, queryTextOf, type Reranking, type SearchRequest } from '../search-request';
+import {
+  type Diversity,
+  type Grouping,
+  type Page,
+  queryTextOf,
+  type Reranking,
+  type SearchRequest,
+} from '../search-request';
 import type { FoundGroup, RerankedFacts, ScoredHit } from '../service';
 import type { OrderedItems } from '../vectors/ordered-items';
+import { chosenByVectors, TakenHits } from './diverse-hits';
 import { FoundGroups } from './found-groups';
-import { atLeast, type Ranked, type RankedLists, type RankOptions, type RecordStep } from './ranked-lists';
+import { relativeScores } from './mmr';
+import {
+  atLeast,
+  candidateBytes,
+  type Ranked,
+  type RankedLists,
+  type RankOptions,
+  type RecordStep,
+} from './ranked-lists';
 
 /** Hits whose texts are cut out of their metadata before others may be served. */
 const HITS_PER_STEP = 64;
@@ -44,20 +60,26 @@ export function firstSearchOf(request: SearchRequest): SearchRequest {
   if (rerank === undefined) return request;
   return {
     query,
-    page: { ...page, k: rerank.topN, offset: 0, groups: undefined },
+    page: { ...page, k: rerank.topN, offset: 0, groups: undefined, diversity: undefined },
     output: { texts: output.texts || rerank.field === TEXT_FIELD, explain: output.explain },
   };
 }
 
-/** What the texts of a request hold that a model reads. */
-export function rerankBytesMax({ rerank }: SearchRequest, hold: AnswerHold): number {
-  return rerank === undefined ? 0 : rerank.topN * Math.min(2 * RERANKED_UNITS_MAX, hold.itemBytesMax(true));
+/** What reranking holds of a request: texts that a model reads, and vectors by which hits differ. */
+export function rerankBytesMax(collection: CollectionRecord, request: SearchRequest, hold: AnswerHold): number {
+  return request.rerank === undefined
+    ? 0
+    : textBytesMax(request.rerank, hold) + candidateBytes(collection, request.page);
+}
+
+function textBytesMax({ topN }: Reranking, hold: AnswerHold): number {
+  return topN * Math.min(2 * RERANKED_UNITS_MAX, hold.itemBytesMax(true));
 }
 
 /**
  * The first hits of a ranked list, in the order in which a model has them: it reads the query and the text of a hit at
  * once. Hits that have no text, and those that a budget did not reach, come behind in the order of the first list, with
- * its scores. Pages and groups are cut out of that.
+ * its scores. Hits that differ are chosen of that, and pages and groups are cut out.
  */
 export class RerankedLists {
   constructor(
@@ -76,7 +98,36 @@ export class RerankedLists {
     const { ordered, rerank, totalCount } = await this.order(search, async () =>
       this.parts.lists.rank(collection, firstSearchOf(request), vector, options, call),
     );
-    return { ...(await pageOf(ordered, request.page)), totalCount, rerank };
+    const { diversity } = request.page;
+    if (diversity === undefined) return { ...(await pageOf(ordered, request.page)), totalCount, rerank };
+    const { k, offset } = request.page;
+    const hits = await this.differing(search, diversity, ordered, offset + k);
+    return { hits: hits.slice(offset, offset + k), totalCount, rerank };
+  }
+
+  /**
+   * The first `count` that differ, or more. By vectors, those that the model has read come first, as relevant as they
+   * score among each other.
+   */
+  async differing(
+    search: RerankedSearch,
+    diversity: Diversity,
+    ordered: readonly Candidate[],
+    count: number,
+  ): Promise<ScoredHit[]> {
+    if (diversity.type === 'field') {
+      const taken = new TakenHits(diversity.path, diversity.atMost);
+      await inSlices(taken.add(ordered));
+      return taken.hits;
+    }
+    const candidates = ordered.slice(0, diversity.candidates).map(({ hit }) => hit);
+    return chosenByVectors(this.parts.ordered, { ...search, count }, diversity, candidates, (hits) => {
+      const scoresOf = (some: readonly ScoredHit[]): number[] => some.map(({ score }) => score);
+      const behind = hits.filter(({ first }) => first !== undefined).length;
+      const [read, others] = [hits.slice(0, behind), hits.slice(behind)];
+      const relevances = [...relativeScores(scoresOf(read)), ...relativeScores(scoresOf(others))];
+      return { relevances, behind, isReranked: true };
+    });
   }
 
   /** All that is reranked of the list that `first` finds, or keeps its place behind it, in the new order. */
@@ -125,10 +176,12 @@ export class RerankedLists {
   ): Promise<Candidate[]> {
     const { hold = NO_HOLD } = options;
     const isOfText = reranking.field === TEXT_FIELD;
+    const { groups, diversity } = request.page;
+    const isLookedAt = groups !== undefined || diversity?.type === 'field';
     // What lacks its metadata lacks its text, too.
     const isLacking = ({ metadata, text }: ScoredHit): boolean =>
       metadata === LEFT_OUT || (isOfText && text === undefined);
-    await hold.reserveText(rerankBytesMax(request, hold));
+    await hold.reserveText(textBytesMax(reranking, hold));
     const read = new Map<string, Pick<Candidate, 'text' | 'metadata'>>();
     const lacking = hits.filter(isLacking).map(({ externalId }) => externalId);
     // What the list may hold is counted, and of what is read now only the texts are kept, in part.
@@ -144,7 +197,7 @@ export class RerankedLists {
         const { externalId, metadata, text } = item;
         read.set(externalId, {
           text: isOfText ? cut(text ?? '') : textAt(metadata, reranking.field),
-          metadata: request.page.groups === undefined ? '' : metadata,
+          metadata: isLookedAt ? metadata : '',
         });
       }
     return inSlices(candidatesOf(hits, read, reranking.field));

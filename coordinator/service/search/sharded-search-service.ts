@@ -159,7 +159,7 @@ export class ShardedSearchService implements SearchService {
     const contentBytes = contentBytesOf(requests.length * collection.shards, places);
     await hold.reserve(
       firsts.reduce((sum, request) => sum + this.lists.bytesMax(collection, request, contentBytes, hold), 0) +
-        requests.reduce((sum, request) => sum + rerankBytesMax(request, hold), 0),
+        requests.reduce((sum, request) => sum + rerankBytesMax(collection, request, hold), 0),
     );
     const words = given.map((request) => soughtTerms(collection, request));
     const depths = requests.map(depthsOf);

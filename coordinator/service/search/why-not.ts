@@ -65,11 +65,11 @@ export interface WhyReport {
 }
 
 /** What leaves hits out or puts others before them, the last one first: the search without it. */
-const STAGES = ['rerank', 'score', 'diversity', 'groups', 'boosts'] as const;
+const STAGES = ['diversity', 'rerank', 'score', 'groups', 'boosts'] as const;
 const WITHOUT: Record<(typeof STAGES)[number], (search: SearchRequest) => SearchRequest> = {
+  diversity: withPage((page) => ({ ...page, diversity: undefined })),
   rerank: (search) => ({ ...search, rerank: undefined }),
   score: withPage(({ k, offset, groups, diversity }) => ({ k, offset, groups, diversity })),
-  diversity: withPage((page) => ({ ...page, diversity: undefined })),
   groups: withPage((page) => ({ ...page, groups: undefined })),
   boosts: (search) => ({ ...search, query: { ...search.query, boosts: undefined } }),
 };

@@ -29,6 +29,7 @@ export const FEATURES = [
   'boosts',
   'aliases',
   'collection-models',
+  'boosted-parts',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

@@ -141,7 +141,6 @@ export function boostsSuite(context: SuiteContext): void {
       ['boosts[0].missing', { boosts: [{ field: 'a', decay: { origin: 1, scale: 1 }, weight: 1, missing: 2 }] }, 422],
       ['boost_mode', { boosts: [ofKind('a', 2)], boost_mode: 'max' }, 422],
       ['boost_mode', { boost_mode: 'add' }, 400],
-      ['cursor', { boosts: [ofKind('a', 2)], cursor: 'first' }, 400],
       ['boosts', { boosts: Array.from({ length: 17 }, () => ofKind('a', 2)) }, 400],
     ])('a wrong %s is told (%j)', async (field, options, status) => {
       expect(errorOf(await post('search', { vector: [1, 0, 0], ...options }), status)).toContain(field);

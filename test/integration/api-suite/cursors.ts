@@ -28,18 +28,28 @@ export function cursorsSuite(context: SuiteContext): void {
 
     test('go through the whole list, which is that of one page', async () => {
       const vector = [1, 0.2, 0];
+      const boosts = [
+        { filters: { kind: { $in: [2, 5] } }, weight: 1.5 },
+        { field: 'n', modifier: 'log1p', weight: 0.1 },
+      ];
       const forms = [
         { at: `${path}/search`, body: { vector } },
         { at: `${path}/search`, body: { vector, filters: { kind: 4 }, exact: true } },
         { at: `${path}/search`, body: { text: 'a text' } },
         { at: `${path}/search`, body: { positives: [{ id: 'i03' }, { vector }], negatives: [{ id: 'i50' }] } },
         { at: `${path}/recommend/i10`, body: { include_text: true } },
+        { at: `${path}/search`, body: { vector, boosts, explain: true } },
+        { at: `${path}/search`, body: { vector, boosts, boost_mode: 'add', group_by: 'none', group_missing: 'each' } },
+        { at: `${path}/search`, body: { vector, diversity: { field: 'kind', at_most: 3 } } },
+        { at: `${path}/search`, body: { vector, diversity: { lambda: 0.4, candidates: 60 }, explain: true } },
+        { at: `${path}/search`, body: { vector, boosts, diversity: { field: 'kind', at_most: 2 } } },
       ];
       for (const { at, body } of forms) {
         const whole = dataOf(await context.api.post(at, { ...body, k: 60 }));
         const pages = await pagesOf(at, body);
-        expect(pages.flatMap(({ results }) => results)).toEqual(whole.results);
-        expect(pages.length).toBe(Math.max(1, Math.ceil(whole.results.length / 7)));
+        const hitsOf = ({ results, groups }: any): any[] => results ?? groups;
+        expect(pages.flatMap(hitsOf)).toEqual(hitsOf(whole));
+        expect(pages.length).toBe(Math.max(1, Math.ceil(hitsOf(whole).length / 7)));
         expect(whole).not.toHaveProperty('next_cursor');
       }
       for (const more of [
@@ -47,6 +57,7 @@ export function cursorsSuite(context: SuiteContext): void {
         { alpha: 0.5 },
         { alpha: 0, match: 'all' },
         { alpha: 0.3, fuzzy: 'auto', explain: true },
+        { alpha: 0.4, boosts },
       ]) {
         const query = { query: 'a text 3', collection_name: path.split('/').at(-1), ...more };
         const asked = dataOf(await context.api.post('/v1/query', { ...query, top_k: 60 }));
@@ -105,7 +116,16 @@ export function cursorsSuite(context: SuiteContext): void {
       await refused({ cursor, filters: { n: 1 } }, 422, 'it belongs to another search');
       await refused({ cursor: 'x' }, 400, 'Invalid cursor');
       await refused({ cursor, offset: 5 }, 400, 'offset');
-      await refused({ cursor, diversity: { field: 'kind' } }, 400, 'cursor');
+      await refused({ cursor, diversity: { field: 'kind' } }, 422, 'it belongs to another search');
+      const newest = { field: 'at', decay: { origin: 'now', scale: '7d' }, weight: 1 };
+      const boosted = (boost: object): Promise<void> => refused({ cursor, boosts: [boost] }, 400, 'dates from now');
+      await boosted(newest);
+      await boosted({ filters: { $updated: { $lt: 'now-7d' } }, weight: 2 });
+      await refused(
+        { cursor, boosts: [{ ...newest, decay: { origin: '2024-02-01', scale: '7d' } }] },
+        422,
+        'another search',
+      );
       await refused({ cursor, filters: { $updated: { $lt: 'now-7d' } } }, 400, 'dates from now');
       await refused({ cursor: 7 }, 422, 'cursor');
       await refused(
@@ -117,6 +137,7 @@ export function cursorsSuite(context: SuiteContext): void {
       for (const [more, says] of [
         [{ fusion: 'dbsf' }, 'by ranks or by sums'],
         [{ group_by: 'kind' }, 'fuses several'],
+        [{ diversity: { field: 'kind' } }, 'fuses several'],
         [{ top_k: 2_000 }, 'at most 1000'],
       ] as const)
         expect(errorOf(await context.api.post('/v1/query', { ...query, ...more }), 400)).toContain(says);

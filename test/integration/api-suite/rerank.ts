@@ -148,6 +148,38 @@ export function describeRerank(name: string, startTarget: StartTarget): void {
       expect(answer.rerank).toMatchObject({ of: 20 });
     });
 
+    test('hits that differ are chosen after it, on one page or several, and why tells of those that are not', async () => {
+      const rerank = { top_n: 20 };
+      const whole = (await search({ k: 20, rerank })).results;
+      const firstOfKind = whole.filter(
+        ({ metadata }: any, i: number) => whole.findIndex((one: any) => one.metadata.kind === metadata.kind) === i,
+      );
+      const asked = { k: 20, rerank, diversity: { field: 'kind' } };
+      const differing = await search(asked);
+      expect(differing.results).toEqual(firstOfKind);
+      expect(differing.rerank).toMatchObject({ model: 'tiny', of: 20 });
+      const first = await search({ ...asked, k: 1, cursor: 'first' });
+      const rest = await search({ ...asked, k: 19, cursor: first.next_cursor });
+      expect([...first.results, ...rest.results]).toEqual(firstOfKind);
+      expect(rest.next_cursor).toBeNull();
+      const lost = whole.find((hit: any) => !firstOfKind.includes(hit)).external_id;
+      const why = { text: QUERY, vector: [1, 0], ...asked, external_id: lost };
+      expect(dataOf(await api.post('/v1/collections/c/why', why))).toMatchObject({ lost_at: 'diversity' });
+      const byVectors = { k: 5, rerank, diversity: { lambda: 1 } };
+      const chosen = (await search({ ...byVectors, explain: true })).results;
+      expect(placesOf(chosen)).toEqual(placesOf(whole.slice(0, 5)));
+      expect(chosen.map(({ reranked_rank: rank }: any) => rank)).toEqual([1, 2, 3, 4, 5]);
+      expect(chosen[0]).toHaveProperty('diversity_score', 1);
+      const [bulk] = dataOf(
+        await api.post('/v1/collections/c/bulk_search', {
+          queries: [{ text: QUERY, vector: [1, 0], ...byVectors, diversity: { lambda: 0.3, candidates: 10 } }],
+        }),
+      ).results;
+      expect(bulk).toHaveLength(5);
+      const ten = whole.slice(0, 10).map(({ external_id: id }: any) => id);
+      expect(ten).toEqual(expect.arrayContaining(bulk.map(({ external_id: id }: any) => id)));
+    });
+
     test('hybrid searches, questions and bulk searches do the same', async () => {
       const both = { query: QUERY, collection_name: 'c', alpha: 0.5, top_k: 20 };
       const plain = dataOf(await api.post('/v1/query', both)).results;
@@ -225,7 +257,6 @@ export function describeRerank(name: string, startTarget: StartTarget): void {
       expect(await refused({ vector: [1, 0], text: 'x', k: 1001, rerank: {} }, 400)).toContain('top_n is 1000');
       for (const bad of [{ top_n: 0 }, { top_n: 1001 }, { budget_ms: 0 }, { text: '' }, 3])
         await refused({ vector: [1, 0], text: 'x', rerank: bad }, 422);
-      expect(await refused({ text: 'x', rerank: {}, diversity: { lambda: 0.5 } }, 400)).toContain('diversity');
       errorOf(await api.post('/v1/collections/c/recommend/i01', { rerank: {} }), 422);
       expect(errorOf(await api.post('/v1/rerank', { model: 'big', query: 'x', documents: [] }), 400)).toContain(
         'tiny, late',

@@ -608,6 +608,8 @@ class Hit:
     """Present if rerank is given and the model has read it: its score before."""
     boosts: list[float] | None = None
     """With explain and boosts: what each of them gave, in their order; None: the item is gone meanwhile."""
+    reranked_rank: int | None = None
+    """The same with rerank: the place that the model gave it, from 1."""
 
 
 @dataclass(frozen=True)
@@ -707,6 +709,8 @@ class HybridHit:
     """With legs and explain, in the place of those: the same of each leg."""
     boosts: list[float] | None = None
     """With explain and boosts: what each of them gave, in their order; None: the item is gone meanwhile."""
+    reranked_rank: int | None = None
+    """The same with rerank: the place that the model gave it, from 1."""
 
 
 @dataclass(frozen=True)
@@ -807,6 +811,8 @@ class QueryHit:
     """Present if rerank is given and the model has read it: its score before."""
     boosts: list[float] | None = None
     """With explain and boosts: what each of them gave, in their order; None: the item is gone meanwhile."""
+    reranked_rank: int | None = None
+    """The same with rerank: the place that the model gave it, from 1."""
 
 
 @dataclass(frozen=True)

@@ -197,6 +197,8 @@ export interface SearchResult {
   } | null;
   /** By which it was chosen for its place. */
   diversity_score?: number;
+  /** The same with rerank: the place that the model gave it, from 1. */
+  reranked_rank?: number;
   /** With explain and boosts: what each of them gave, in their order; null: the item is gone meanwhile. */
   boosts?: number[] | null;
 }
@@ -324,6 +326,8 @@ export interface HybridResult {
   } | null;
   /** By which it was chosen for its place. */
   diversity_score?: number;
+  /** The same with rerank: the place that the model gave it, from 1. */
+  reranked_rank?: number;
   /** With explain and boosts: what each of them gave, in their order; null: the item is gone meanwhile. */
   boosts?: number[] | null;
   vector_rank?: number | null;
@@ -369,6 +373,8 @@ export interface QueryResult {
   } | null;
   /** By which it was chosen for its place. */
   diversity_score?: number;
+  /** The same with rerank: the place that the model gave it, from 1. */
+  reranked_rank?: number;
   /** With explain and boosts: what each of them gave, in their order; null: the item is gone meanwhile. */
   boosts?: number[] | null;
   vector_rank?: number | null;
@@ -1699,9 +1705,9 @@ export interface Operations {
       group_missing?: 'leave_out' | 'each';
       /** Results that differ: by their vectors with {"lambda": 0.7, "candidates": 100}, or by a value with {"field": "author", "at_most": 2}. */
       diversity?: {
-        /** 1: by relevance alone, 0: by unlikeness alone. Of the candidates, the next hit is that with the greatest lambda × relevance − (1 − lambda) × its greatest cosine with a hit before. Relevance is the score if it is a cosine, else where it lies between the least and the greatest of the candidates. */
+        /** 1: by relevance alone, 0: by unlikeness alone. Of the candidates, the next hit is that with the greatest lambda × relevance − (1 − lambda) × its greatest cosine with a hit before. Relevance is the score if it is a cosine, else where it lies between the least and the greatest of the candidates; with rerank, of those that the model has read, which come first. */
         lambda?: number;
-        /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100. */
+        /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100. With rerank there are top_n. */
         candidates?: number;
         /** Instead of lambda: a path of the metadata, in which no value is in more hits than at_most. */
         field?: string;
@@ -1710,9 +1716,9 @@ export interface Operations {
       };
       /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
       cursor?: string;
-      /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score; with boosts, what each of them gave, `boosts`. Default: false. */
+      /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank (with rerank, reranked_rank) and diversity_score; with boosts, what each of them gave, `boosts`. Default: false. */
       explain?: boolean;
-      /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it. */
+      /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, hits that differ chosen, and pages cut, after it. */
       rerank?: {
         /** One of RERANK_MODEL; left out: the first. */
         model?: string;
@@ -1880,9 +1886,9 @@ export interface Operations {
         group_missing?: 'leave_out' | 'each';
         /** Results that differ: by their vectors with {"lambda": 0.7, "candidates": 100}, or by a value with {"field": "author", "at_most": 2}. */
         diversity?: {
-          /** 1: by relevance alone, 0: by unlikeness alone. Of the candidates, the next hit is that with the greatest lambda × relevance − (1 − lambda) × its greatest cosine with a hit before. Relevance is the score if it is a cosine, else where it lies between the least and the greatest of the candidates. */
+          /** 1: by relevance alone, 0: by unlikeness alone. Of the candidates, the next hit is that with the greatest lambda × relevance − (1 − lambda) × its greatest cosine with a hit before. Relevance is the score if it is a cosine, else where it lies between the least and the greatest of the candidates; with rerank, of those that the model has read, which come first. */
           lambda?: number;
-          /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100. */
+          /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100. With rerank there are top_n. */
           candidates?: number;
           /** Instead of lambda: a path of the metadata, in which no value is in more hits than at_most. */
           field?: string;
@@ -1891,9 +1897,9 @@ export interface Operations {
         };
         /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
         cursor?: string;
-        /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score; with boosts, what each of them gave, `boosts`. Default: false. */
+        /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank (with rerank, reranked_rank) and diversity_score; with boosts, what each of them gave, `boosts`. Default: false. */
         explain?: boolean;
-        /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it. */
+        /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, hits that differ chosen, and pages cut, after it. */
         rerank?: {
           /** One of RERANK_MODEL; left out: the first. */
           model?: string;
@@ -2103,9 +2109,9 @@ export interface Operations {
       group_missing?: 'leave_out' | 'each';
       /** Results that differ: by their vectors with {"lambda": 0.7, "candidates": 100}, or by a value with {"field": "author", "at_most": 2}. */
       diversity?: {
-        /** 1: by relevance alone, 0: by unlikeness alone. Of the candidates, the next hit is that with the greatest lambda × relevance − (1 − lambda) × its greatest cosine with a hit before. Relevance is the score if it is a cosine, else where it lies between the least and the greatest of the candidates. */
+        /** 1: by relevance alone, 0: by unlikeness alone. Of the candidates, the next hit is that with the greatest lambda × relevance − (1 − lambda) × its greatest cosine with a hit before. Relevance is the score if it is a cosine, else where it lies between the least and the greatest of the candidates; with rerank, of those that the model has read, which come first. */
         lambda?: number;
-        /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100. */
+        /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100. With rerank there are top_n. */
         candidates?: number;
         /** Instead of lambda: a path of the metadata, in which no value is in more hits than at_most. */
         field?: string;
@@ -2114,9 +2120,9 @@ export interface Operations {
       };
       /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
       cursor?: string;
-      /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score; with boosts, what each of them gave, `boosts`. Default: false. */
+      /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank (with rerank, reranked_rank) and diversity_score; with boosts, what each of them gave, `boosts`. Default: false. */
       explain?: boolean;
-      /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it. */
+      /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, hits that differ chosen, and pages cut, after it. */
       rerank?: {
         /** One of RERANK_MODEL; left out: the first. */
         model?: string;
@@ -2329,9 +2335,9 @@ export interface Operations {
       group_missing?: 'leave_out' | 'each';
       /** Results that differ: by their vectors with {"lambda": 0.7, "candidates": 100}, or by a value with {"field": "author", "at_most": 2}. */
       diversity?: {
-        /** 1: by relevance alone, 0: by unlikeness alone. Of the candidates, the next hit is that with the greatest lambda × relevance − (1 − lambda) × its greatest cosine with a hit before. Relevance is the score if it is a cosine, else where it lies between the least and the greatest of the candidates. */
+        /** 1: by relevance alone, 0: by unlikeness alone. Of the candidates, the next hit is that with the greatest lambda × relevance − (1 − lambda) × its greatest cosine with a hit before. Relevance is the score if it is a cosine, else where it lies between the least and the greatest of the candidates; with rerank, of those that the model has read, which come first. */
         lambda?: number;
-        /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100. */
+        /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100. With rerank there are top_n. */
         candidates?: number;
         /** Instead of lambda: a path of the metadata, in which no value is in more hits than at_most. */
         field?: string;
@@ -2340,9 +2346,9 @@ export interface Operations {
       };
       /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
       cursor?: string;
-      /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score; with boosts, what each of them gave, `boosts`. Default: false. */
+      /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank (with rerank, reranked_rank) and diversity_score; with boosts, what each of them gave, `boosts`. Default: false. */
       explain?: boolean;
-      /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it. */
+      /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, hits that differ chosen, and pages cut, after it. */
       rerank?: {
         /** One of RERANK_MODEL; left out: the first. */
         model?: string;
@@ -2553,9 +2559,9 @@ export interface Operations {
       group_missing?: 'leave_out' | 'each';
       /** Results that differ: by their vectors with {"lambda": 0.7, "candidates": 100}, or by a value with {"field": "author", "at_most": 2}. */
       diversity?: {
-        /** 1: by relevance alone, 0: by unlikeness alone. Of the candidates, the next hit is that with the greatest lambda × relevance − (1 − lambda) × its greatest cosine with a hit before. Relevance is the score if it is a cosine, else where it lies between the least and the greatest of the candidates. */
+        /** 1: by relevance alone, 0: by unlikeness alone. Of the candidates, the next hit is that with the greatest lambda × relevance − (1 − lambda) × its greatest cosine with a hit before. Relevance is the score if it is a cosine, else where it lies between the least and the greatest of the candidates; with rerank, of those that the model has read, which come first. */
         lambda?: number;
-        /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100. */
+        /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100. With rerank there are top_n. */
         candidates?: number;
         /** Instead of lambda: a path of the metadata, in which no value is in more hits than at_most. */
         field?: string;
@@ -2564,9 +2570,9 @@ export interface Operations {
       };
       /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
       cursor?: string;
-      /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank and diversity_score; with boosts, what each of them gave, `boosts`. Default: false. */
+      /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank (with rerank, reranked_rank) and diversity_score; with boosts, what each of them gave, `boosts`. Default: false. */
       explain?: boolean;
-      /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it. */
+      /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, hits that differ chosen, and pages cut, after it. */
       rerank?: {
         /** One of RERANK_MODEL; left out: the first. */
         model?: string;
@@ -2683,9 +2689,9 @@ export interface Operations {
       boost_mode?: 'multiply' | 'add';
       /** Results that differ: by their vectors with {"lambda": 0.7, "candidates": 100}, or by a value with {"field": "author", "at_most": 2}. */
       diversity?: {
-        /** 1: by relevance alone, 0: by unlikeness alone. Of the candidates, the next hit is that with the greatest lambda × relevance − (1 − lambda) × its greatest cosine with a hit before. Relevance is the score if it is a cosine, else where it lies between the least and the greatest of the candidates. */
+        /** 1: by relevance alone, 0: by unlikeness alone. Of the candidates, the next hit is that with the greatest lambda × relevance − (1 − lambda) × its greatest cosine with a hit before. Relevance is the score if it is a cosine, else where it lies between the least and the greatest of the candidates; with rerank, of those that the model has read, which come first. */
         lambda?: number;
-        /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100. */
+        /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100. With rerank there are top_n. */
         candidates?: number;
         /** Instead of lambda: a path of the metadata, in which no value is in more hits than at_most. */
         field?: string;
@@ -2699,7 +2705,7 @@ export interface Operations {
         /** Default: 0. */
         after?: number;
       };
-      /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, and pages cut, after it. */
+      /** A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, hits that differ chosen, and pages cut, after it. */
       rerank?: {
         /** One of RERANK_MODEL; left out: the first. */
         model?: string;

@@ -63,13 +63,22 @@ export async function readBoosted(
   }
 }
 
-/** A search of keywords with boosts. */
-export interface BoostedKeywords {
-  k: number;
+/** `isTied`: as BoostedList has it. */
+export function boostedList({ mode, most }: ShardBoosts, k: number, isTied: boolean): BoostedList {
+  return new BoostedList(k, { mode, most, depth: firstDepth(k), isTied });
+}
+
+/** A list of keywords, and what changes its scores. */
+interface BoostedSteps {
   boosts: ShardBoosts;
-  items: NamedSlots;
   /** The first ones of the list, in any order; of `within` alone, where that is given. */
   listOf(count: number, within?: SlotSet): Generator<undefined, SlotScores>;
+}
+
+/** A search of keywords with boosts. */
+export interface BoostedKeywords extends BoostedSteps {
+  k: number;
+  items: NamedSlots;
   /** The slots to which items have moved since the search began. */
   moved(): readonly number[];
   /** null: one of the slots was emptied meanwhile. */
@@ -86,10 +95,9 @@ export interface BoostedKeywords {
  */
 export async function boostedKeywords(search: BoostedKeywords): Promise<FoundHit[]> {
   const { k, boosts, items, attemptsMax, lastRound } = search;
-  const { mode, most } = boosts;
   let wanted = k;
   for (let attempt = 1; ; attempt++) {
-    const list = new BoostedList(wanted, { mode, most, depth: firstDepth(wanted), isTied: false });
+    const list = boostedList(boosts, wanted, false);
     await inSlices(listSteps(search, list));
     const taken = new Set<number>();
     for (let round = 1; ; round++) {
@@ -108,7 +116,14 @@ export async function boostedKeywords(search: BoostedKeywords): Promise<FoundHit
   }
 }
 
-function* listSteps({ listOf, boosts }: BoostedKeywords, list: BoostedList): Generator<undefined, void> {
+/** The best `k` as they are, and all that tie with the last. */
+export async function firstBoosted(steps: BoostedSteps, k: number): Promise<SlotScores> {
+  const list = boostedList(steps.boosts, k, false);
+  await inSlices(listSteps(steps, list));
+  return list.found;
+}
+
+function* listSteps({ listOf, boosts }: BoostedSteps, list: BoostedList): Generator<undefined, void> {
   for (;;) {
     const listed = yield* listOf(list.depth);
     const found = yield* boosts.numbered(listed);

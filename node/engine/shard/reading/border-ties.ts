@@ -34,25 +34,53 @@ export function* cutTies(
   { slots, scores }: Pick<SlotScores, 'slots' | 'scores'>,
   k: number,
 ): Generator<undefined, CutHits> {
-  const score = scores[slots.length - 1];
-  let better = slots.length;
-  if (slots.length > k) while (better > 0 && scores[better - 1] === score) better -= 1;
+  const { better, first, gone, last } = yield* cutAt(items, { slots, scores }, k);
   const scored: ScoredSlot[] = [];
   for (let i = 0; i < better; i += 1) {
     scored.push({ slot: slots[i], score: scores[i] });
     if (i % HITS_PER_STEP === HITS_PER_STEP - 1) yield;
   }
-  if (better >= Math.min(k, slots.length)) return { scored, border: null };
+  const score = scores[slots.length - 1];
+  for (const slot of [...gone, ...first]) scored.push({ slot, score });
+  return { scored, border: last === null ? null : { score, externalId: last } };
+}
+
+/** The same as slots and scores, without those that are not live among them that tie. `isCut`: some were left out. */
+export function* cutTiedSlots(
+  items: NamedSlots,
+  { slots, scores }: Pick<SlotScores, 'slots' | 'scores'>,
+  k: number,
+): Generator<undefined, { slots: Uint32Array; scores: Float64Array; isCut: boolean }> {
+  const { better, first, last } = yield* cutAt(items, { slots, scores }, k);
+  const kept = new Uint32Array(better + first.length);
+  kept.set(slots.subarray(0, better));
+  kept.set(first, better);
+  return { slots: kept, scores: scores.subarray(0, kept.length), isCut: last !== null };
+}
+
+/**
+ * `better`: how many come before those that tie with the last. Of these, where there are too many, `first` are the
+ * first by their ids, of which `last` is the last, or null if that are all, and `gone` are not live.
+ */
+function* cutAt(
+  items: NamedSlots,
+  { slots, scores }: Pick<SlotScores, 'slots' | 'scores'>,
+  k: number,
+): Generator<undefined, { better: number; first: number[]; gone: number[]; last: string | null }> {
+  const score = scores[slots.length - 1];
+  let better = slots.length;
+  if (slots.length > k) while (better > 0 && scores[better - 1] === score) better -= 1;
+  const gone: number[] = [];
+  if (better >= Math.min(k, slots.length)) return { better, first: [], gone, last: null };
   const first = new FirstByName(k - better);
   for (let i = better; i < slots.length; i += 1) {
     const slot = slots[i];
     if (items.isLive(slot)) first.add(slot, items.externalIdOf(slot));
-    else scored.push({ slot, score });
+    else gone.push(slot);
     if ((i - better) % IDS_PER_STEP === IDS_PER_STEP - 1) yield;
   }
   const { kept, last } = first.take();
-  for (const slot of kept) scored.push({ slot, score });
-  return { scored, border: last === null ? null : { score, externalId: last } };
+  return { better, first: kept, gone, last };
 }
 
 interface NamedSlot {

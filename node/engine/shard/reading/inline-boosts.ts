@@ -35,6 +35,15 @@ const ROUNDS_MAX = 6;
 const DEPTH_MAX = 512;
 const NO_SLOTS = new Float64Array(0);
 
+/** Of boosts in use: requests that differ in their vectors alone have the same ones. null: they have none. */
+const programs = new WeakMap<Boosts, Uint32Array | null>();
+
+function programOf(boosts: Boosts): Uint32Array | null {
+  let program = programs.get(boosts);
+  if (program === undefined) programs.set(boosts, (program = boostProgram(boosts)));
+  return program;
+}
+
 /** What another thread knows of a shard. */
 interface BoostedShard extends SharedIndexes {
   directory: { metadataOf(slot: number): string };
@@ -62,7 +71,7 @@ export class InlineBoosts {
 
   /** null: they ask for more than lists tell. */
   static of(shard: BoostedShard, boosts: Boosts): InlineBoosts | null {
-    const program = boostProgram(boosts);
+    const program = programOf(boosts);
     return program === null ? null : new InlineBoosts(shard, boosts, program);
   }
 

@@ -9,7 +9,8 @@ import {
 } from '../../../../shared/contract/shard/shard-read';
 import { inLaterSlices, inSlices } from '../../../../shared/base/time/work-slices';
 import type { SlotScores } from '../../slots/slot-scores';
-import { cutTies } from './border-ties';
+import { boostsToText } from '../../../../shared/contract/shard/boosts';
+import { cutTiedSlots } from './border-ties';
 import { type FoundPart, KEPT_PARTS, type KeptParts } from './kept-parts';
 import type { ScoredSlot } from './ordered-hits';
 
@@ -39,6 +40,8 @@ export interface DeepList {
   found: SlotScores;
   /** Whether there are no more. */
   isWhole: boolean;
+  /** Whether it may lack some: then it is not kept, so that each page of it says so. */
+  isUnsure?: boolean;
 }
 
 /**
@@ -76,9 +79,10 @@ export class ListParts {
     const before = Math.min(Math.ceil(passed), this.items.liveCount);
     const ahead = after === null ? 0 : Math.min(AHEAD_MAX, Math.max(AHEAD_PAGES * k, before));
     for (let depth = before + k + ahead; ; depth *= 2) {
-      const found = await this.found(await search(depth), part, depth);
+      const list = await search(depth);
+      const found = await this.found(list, part, depth);
       if (found.slots.length < k && !found.isEnd) continue;
-      if (after !== null) this.kept.put(name, found);
+      if (after !== null && list.isUnsure !== true) this.kept.put(name, found);
       // What has gone meanwhile may be missing at the end.
       const hits = this.takenFrom(found, part, k);
       if (hits !== null) return hits;
@@ -89,32 +93,43 @@ export class ListParts {
   private async found({ found, isWhole }: DeepList, part: ListPart, depth: number): Promise<FoundPart> {
     // Several that are deep may be found at once.
     const sliced = found.slots.length > SLOTS_PER_STEP ? inLaterSlices : inSlices;
-    const { scored, border } = await sliced(cutTies(this.items, found, depth));
+    const cut = await sliced(cutTiedSlots(this.items, found, depth));
     return {
       after: part.after,
-      ...(await sliced(this.behind(scored, part))),
-      isEnd: isWhole && border === null,
+      ...(await sliced(this.behind(cut, part))),
+      isEnd: isWhole && !cut.isCut,
     };
   }
 
-  private *behind(scored: readonly ScoredSlot[], { after, versionMax }: ListPart): Generator<undefined, SlotScores> {
-    const first = after === null ? 0 : firstWhere(scored.length, (at) => scored[at].score <= after.score);
-    const behind = { slots: new Uint32Array(scored.length - first), scores: new Float64Array(scored.length - first) };
+  private *behind(
+    { slots, scores }: SlotScores,
+    { after, versionMax }: ListPart,
+  ): Generator<undefined, Pick<FoundPart, 'slots' | 'scores'>> {
+    const { items } = this;
+    const first = after === null ? 0 : firstWhere(slots.length, (at) => scores[at] <= after.score);
+    const behind = { slots: new Uint32Array(slots.length - first), scores: new Float64Array(slots.length - first) };
     let size = 0;
-    let tied: number[] = [];
-    for (let i = first; i < scored.length; i += 1) {
-      const { slot, score } = scored[i];
-      if (isAsItWas(this.items, slot, versionMax)) tied.push(slot);
-      if (i + 1 === scored.length || scored[i + 1].score !== score) {
-        const isNear = after !== null && isNearTo(after.score, score);
-        const slots = tied.length > 1 || isNear ? yield* this.inOrder(tied, score, isNear ? after : null) : tied;
-        for (const one of slots) {
-          behind.slots[size] = one;
+    for (let i = first; i < slots.length;) {
+      const score = scores[i];
+      const isNear = after !== null && isNearTo(after.score, score);
+      if (isNear || (i + 1 < slots.length && scores[i + 1] === score)) {
+        const tied: number[] = [];
+        for (; i < slots.length && scores[i] === score; i += 1) {
+          if (isAsItWas(items, slots[i], versionMax)) tied.push(slots[i]);
+          if (i % SLOTS_PER_STEP === SLOTS_PER_STEP - 1) yield;
+        }
+        for (const slot of yield* this.inOrder(tied, score, isNear ? after : null)) {
+          behind.slots[size] = slot;
           behind.scores[size++] = score;
         }
-        tied = [];
+      } else {
+        if (isAsItWas(items, slots[i], versionMax)) {
+          behind.slots[size] = slots[i];
+          behind.scores[size++] = score;
+        }
+        i += 1;
+        if (i % SLOTS_PER_STEP === 0) yield;
       }
-      if (i % SLOTS_PER_STEP === SLOTS_PER_STEP - 1) yield;
     }
     // Not views: what is kept is counted by what it has.
     return { slots: behind.slots.slice(0, size), scores: behind.scores.slice(0, size) };
@@ -172,18 +187,25 @@ export class ListParts {
 let lastOwner = 0;
 
 /** What a search by a vector is for, but for the part and what the hits carry. */
-export function vectorListName({ vector, filter, effort, part }: VectorSearch): string {
+export function vectorListName({ vector, filter, effort, boosts, part }: VectorSearch): string {
+  const given = [
+    effort,
+    filter === null ? null : filterToText(filter),
+    boosts && boostsToText(boosts),
+    part?.versionMax,
+  ];
   return createHash('sha256')
-    .update(JSON.stringify([effort, filter === null ? null : filterToText(filter), part?.versionMax]))
+    .update(JSON.stringify(given))
     .update(Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength))
     .digest('base64');
 }
 
 /** The same of one by keywords. */
-export function keywordListName({ terms, statistics, plan, fieldWeights, filter, part }: KeywordSearch): string {
-  const filterText = filter === null ? null : filterToText(filter);
+export function keywordListName(search: KeywordSearch): string {
+  const { terms, statistics, plan, fieldWeights, filter, boosts, part } = search;
+  const asked = [terms, statistics, plan ?? null, fieldWeights ?? null, boosts && boostsToText(boosts)];
   return createHash('sha256')
-    .update(JSON.stringify([terms, statistics, plan ?? null, fieldWeights ?? null, filterText, part?.versionMax]))
+    .update(JSON.stringify([...asked, filter === null ? null : filterToText(filter), part?.versionMax]))
     .digest('base64');
 }
 

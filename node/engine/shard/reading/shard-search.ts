@@ -17,10 +17,9 @@ import { ChunkedSlotSet } from '../../slots/chunked-slot-set';
 import type { SlotScores } from '../../slots/slot-scores';
 import type { SlotSet } from '../../slots/slot-set';
 import { keepTerms } from './keyword-expansions';
-import { BoostedList } from './boosted-list';
-import { boostedKeywords, firstDepth, readBoosted } from './boosted-search';
+import { boostedKeywords, boostedList, firstBoosted, readBoosted } from './boosted-search';
 import { type CutHits, cutTies } from './border-ties';
-import { keywordListName, ListParts, vectorListName } from './list-parts';
+import { type DeepList, keywordListName, ListParts, vectorListName } from './list-parts';
 import { type FoundHit, orderedHits, type ScoredSlot } from './ordered-hits';
 import { ReadSteps } from './read-steps';
 import { SearchCounter } from './search-counter';
@@ -108,7 +107,15 @@ export class ShardSearch {
     const { vector, k, filter, effort, counted } = request;
     const counter = counted === true ? new SearchCounter() : null;
     if (filter !== null) await indexes.filters.prepare(filter);
-    const search = async (depth: number): Promise<{ found: SlotScores; isWhole: boolean }> => {
+    const boosts = request.boosts === undefined ? null : await ShardBoosts.prepared(indexes, request.boosts);
+    let boostDepth: number | undefined;
+    const search = async (depth: number): Promise<DeepList> => {
+      if (boosts !== null) {
+        const list = boostedList(boosts, depth, true);
+        boostDepth = await readBoosted(indexes, { ...request, k: depth }, { list, boosts, counter });
+        const { found } = list;
+        return { found, isWhole: found.slots.length < depth, isUnsure: boostDepth !== undefined };
+      }
       const allowed = this.allowed(filter);
       const candidateCount = allowed === null ? indexes.directory.liveCount : allowed.size;
       counter?.filtered(candidateCount);
@@ -126,7 +133,12 @@ export class ShardSearch {
         counter?.made();
         if (request.texts) await this.addTexts(hits, request.bytesMax ?? Infinity);
         counter?.readTexts();
-        return { hits: hits.map(({ hit }) => hit), vectorCount: indexes.directory.liveCount, ...counter?.counts };
+        return {
+          hits: hits.map(({ hit }) => hit),
+          vectorCount: indexes.directory.liveCount,
+          ...counter?.counts,
+          ...(boostDepth !== undefined && { boostDepth }),
+        };
       }
     } finally {
       slots.endRead(epoch);
@@ -138,12 +150,11 @@ export class ShardSearch {
     const counter = request.counted === true ? new SearchCounter() : null;
     if (request.filter !== null) await indexes.filters.prepare(request.filter);
     const boosts = await ShardBoosts.prepared(indexes, given);
-    const { mode, most } = boosts;
     const epoch = slots.beginRead();
     try {
       let wanted = request.k;
       for (let attempt = 1; ; attempt++) {
-        const list = new BoostedList(wanted, { mode, most, depth: firstDepth(wanted), isTied: true });
+        const list = boostedList(boosts, wanted, true);
         const boostDepth = await readBoosted(indexes, request, { list, boosts, counter });
         const { bound } = list;
         const cutting = this.cut(list.found, wanted);
@@ -257,12 +268,12 @@ export class ShardSearch {
     const { part, k } = request;
     const epoch = slots.beginRead();
     try {
-      if (boosts !== null) {
+      const boosted = boosts === null ? null : { boosts, listOf: stepsOf };
+      if (boosted !== null && part === undefined) {
         const hits = await boostedKeywords({
+          ...boosted,
           k,
-          boosts,
           items: directory,
-          listOf: stepsOf,
           moved: () => slots.movedSince(epoch),
           made: (scored, round) => this.made(scored, request, round),
           attemptsMax: ATTEMPTS_MAX,
@@ -271,7 +282,15 @@ export class ShardSearch {
         return hits.map(({ hit }) => hit);
       }
       for (let round = 1; ; round++) {
-        const found = part === undefined ? search(k, round) : await this.keywordPart(request, part, search, round);
+        const found =
+          part === undefined
+            ? search(k, round)
+            : await this.keywordPart(
+                request,
+                part,
+                boosted === null ? search : (depth) => firstBoosted(boosted, depth),
+                round,
+              );
         const hits = await this.made(pairsOf(found instanceof Promise ? await found : found), request, round);
         if (hits !== null) return hits.map(({ hit }) => hit);
       }
@@ -283,7 +302,7 @@ export class ShardSearch {
   private async keywordPart(
     request: KeywordSearch,
     part: ListPart,
-    search: (k: number, round: number) => SlotScores | Promise<SlotScores>,
+    search: (depth: number, round: number) => SlotScores | Promise<SlotScores>,
     round: number,
   ): Promise<SlotScores> {
     const scored = await this.lists.next(

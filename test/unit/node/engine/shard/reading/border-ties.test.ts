@@ -1,4 +1,4 @@
-import { cutTies } from '../../../../../../node/engine/shard/reading/border-ties';
+import { cutTiedSlots, cutTies } from '../../../../../../node/engine/shard/reading/border-ties';
 import { resultOf } from '../../../../../../shared/base/time/work-slices';
 
 /** node/engine/shard/reading/border-ties.ts: which of those that tie with the last are kept. */
@@ -51,6 +51,18 @@ test('a slot that is empty by now comes besides: something may have come in its 
   expect(scored.map(({ slot }) => slot).toSorted((a, b) => a - b)).toEqual([0, 1, 3]);
   expect(border).toEqual({ score: 1, externalId: 'c' });
   expect(resultOf(cutTies(named(['c', 'a', 'd'], [1, 2]), found([1, 1, 1]), 2))).toMatchObject({ border: null });
+});
+
+test('as slots and scores they are the same, without those that are gone', () => {
+  const items = named(['c', 'a', 'd', 'b', 'e'], [1]);
+  for (const scores of [[], [3, 2, 1], [3, 2, 2, 2, 2], [1, 1, 1, 1, 1]])
+    for (const k of [1, 2, 3, 5]) {
+      const { scored, border } = resultOf(cutTies(items, found(scores), k));
+      const { slots, scores: kept, isCut } = resultOf(cutTiedSlots(items, found(scores), k));
+      const ties = scored.filter(({ slot }) => scores.length <= k || slot !== 1 || scores[1] !== scores.at(-1));
+      expect([...slots].map((slot, i) => ({ slot, score: kept[i] }))).toEqual(ties);
+      expect(isCut).toBe(border !== null);
+    }
 });
 
 test('many are looked at in steps', () => {

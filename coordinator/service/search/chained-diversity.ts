@@ -1,0 +1,136 @@
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import { bothFilters, type Filter } from '../../../shared/contract/filter/filter';
+import { compareHits, type HitPlace } from '../../../shared/contract/shard/shard-read';
+import { ownTurn } from '../../../shared/base/time/work-slices';
+import type { CollectionRecord } from '../collections/collection-record';
+import type { Diversity } from '../search-request';
+import type { ScoredHit } from '../service';
+import type { OrderedItems } from '../vectors/ordered-items';
+import type { ChainedPage, ListedPart, PartStart } from './chained-page';
+import { chosenByVectors } from './diverse-hits';
+import { relevancesOf } from './diverse-lists';
+import { mustBeShort } from './group-key';
+import { KeyDigests } from './key-digests';
+import { hitsLookedAt } from './looked-at';
+import type { RankedSearch } from './ranked-lists';
+import { ValueCounts } from './value-counts';
+import { countFromJson, digestsFromJson, notOne, placeFromJson, placeToJson } from './search-chain';
+
+/** Hits that are asked for at once. */
+const HITS = { first: 2, least: 16, most: 10_000 };
+/** Digests of values in a cursor. */
+const VALUES_MAX = 50_000;
+/** Hits that are looked at before others may be served. */
+const HITS_PER_STEP = 256;
+
+/** What pages of hits that differ need. */
+interface DiverseParts {
+  /** A part of the list of hits. */
+  list: (search: RankedSearch, start: PartStart, k: number) => Promise<ListedPart>;
+  ordered: Pick<OrderedItems<CollectionRecord>, 'read'>;
+}
+
+/** A page of hits that differ. */
+export function chainedDiversity(
+  parts: DiverseParts,
+  search: RankedSearch,
+  diversity: Diversity,
+  state: readonly unknown[],
+): Promise<ChainedPage> {
+  return diversity.type === 'mmr'
+    ? byVectors(parts, search, diversity, state)
+    : byValue(parts, search, diversity, state);
+}
+
+/**
+ * The candidates are fixed by where they ended when the first page was asked for; those that were given are in the
+ * cursor by their digests. Each page chooses anew, of those that have not changed, the same ones and more.
+ */
+async function byVectors(
+  { list, ordered }: DiverseParts,
+  search: RankedSearch,
+  diversity: Diversity & { type: 'mmr' },
+  state: readonly unknown[],
+): Promise<ChainedPage> {
+  if (state.length !== 0 && state.length !== 2) throw notOne();
+  const given = state.length === 0 ? KeyDigests.NONE : digestsFromJson(state[1]);
+  let end = state.length === 0 ? null : placeFromJson(state[0]);
+  const part = await list(search, { after: null, passed: 0 }, diversity.candidates);
+  if (state.length === 0 && part.isMore) end = part.hits.at(-1)!;
+  const candidates = part.hits.filter((hit) => end === null || compareHits(hit, end) <= 0);
+  const { k } = search.request.page;
+  // Of so many, as many as are wanted were not given, and one more tells whether there is a next page.
+  const asked = { ...search, count: given.size + k + 1 };
+  const chosen = await chosenByVectors(ordered, asked, diversity, candidates, (hits) => relevancesOf(search, hits));
+  const left = chosen.filter(({ externalId }) => !given.has(externalId));
+  const hits = left.slice(0, k);
+  const names = hits.map(({ externalId }) => externalId);
+  return {
+    ranked: { hits, totalCount: part.totalCount },
+    next: left.length > k ? [placeToJson(end), given.with(names).toText()] : null,
+  };
+}
+
+/**
+ * The list without hits that have a value of which there are as many as there may be: of each value, the cursor has a
+ * digest for each hit that was given. Where many hits in turn have such values, others are asked for.
+ */
+async function byValue(
+  { list, ordered }: DiverseParts,
+  search: RankedSearch,
+  diversity: Diversity & { type: 'field' },
+  state: readonly unknown[],
+): Promise<ChainedPage> {
+  const [after = [], before = 0, digests = ''] = state;
+  if (state.length !== 0 && state.length !== 3) throw notOne();
+  const counts = new ValueCounts(diversity, digestsFromJson(digests));
+  const start: PartStart = { after: placeFromJson(after), passed: countFromJson(before) };
+  const { request } = search;
+  const { k } = request.page;
+  const { path } = diversity;
+  const hits: ScoredHit[] = [];
+  let last: HitPlace | null = start.after;
+  let { passed } = start;
+  let totalCount: number | null = null;
+  let from = start;
+  let of = search;
+  for (let places = HITS.first * k; ; places *= 2) {
+    const part = await list(of, from, Math.max(HITS.least, Math.min(places, HITS.most)));
+    totalCount ??= part.totalCount;
+    const isMore = await take(part);
+    if (isMore || !part.isMore) return answered(isMore);
+    const values = [...counts.full];
+    mustBeShort(values, path);
+    const full: Filter = { type: 'not', filter: { type: 'in', path, values } };
+    const filter = values.length === 0 ? request.query.filter : bothFilters(request.query.filter, full);
+    of = { ...search, request: { ...request, query: { ...request.query, filter } } };
+    // A filtered list is a shorter one.
+    from = { after: last, passed: 0 };
+  }
+
+  /** Whether a hit is of the next page. */
+  async function take(part: ListedPart): Promise<boolean> {
+    for (const [i, { hit, metadata }] of (await hitsLookedAt(ordered, search, part.hits)).entries()) {
+      if (i % HITS_PER_STEP === HITS_PER_STEP - 1) await ownTurn();
+      const values = counts.roomFor(metadata);
+      if (values !== null) {
+        if (hits.length === k) return true;
+        counts.add(values);
+        hits.push(hit);
+      }
+      last = hit;
+      if (of === search) passed += 1;
+    }
+    return false;
+  }
+
+  function answered(isMore: boolean): ChainedPage {
+    const all = counts.given();
+    if (isMore && all.size > VALUES_MAX)
+      throw new QuiverError(
+        'limit_exceeded',
+        `this cursor ended: it goes on for ${VALUES_MAX} values; filter what is searched`,
+      );
+    return { ranked: { hits, totalCount }, next: isMore ? [placeToJson(last), passed, all.toText()] : null };
+  }
+}

@@ -1,0 +1,95 @@
+import { inSlices } from '../../../shared/base/time/work-slices';
+import { countedElsewhere, NO_HOLD } from '../answer-hold';
+import type { CollectionRecord } from '../collections/collection-record';
+import type { Diversity, GroupKey } from '../search-request';
+import type { ScoredHit } from '../service';
+import { type OrderedItems, roundBytesMax } from '../vectors/ordered-items';
+import type { LookedAt } from './found-groups';
+import { groupKeysOf } from './group-key';
+import { bytesOfHits, HIT_BYTES } from './later-hits';
+import { marginallyRelevant } from './mmr';
+import type { RankedSearch } from './ranked-lists';
+
+/** The hits of a list without those with a value of which there are as many as there may be. */
+export class TakenHits {
+  readonly hits: ScoredHit[] = [];
+  private readonly counts = new Map<Exclude<GroupKey, null>, number>();
+  private readonly seen = new Set<string>();
+
+  constructor(
+    private readonly path: string,
+    private readonly atMost: number,
+  ) {}
+
+  /** The values of which there are as many as there may be. */
+  get full(): Exclude<GroupKey, null>[] {
+    return [...this.counts].flatMap(([key, count]) => (count >= this.atMost ? [key] : []));
+  }
+
+  /** Takes what may be taken of hits that were not here before. In steps. */
+  *add(looked: readonly LookedAt[]): Generator<undefined, void> {
+    for (const { hit, metadata } of looked) {
+      if (this.seen.has(hit.externalId)) continue;
+      this.seen.add(hit.externalId);
+      const keys = groupKeysOf(metadata, this.path) as Exclude<GroupKey, null>[];
+      yield;
+      if (keys.some((key) => (this.counts.get(key) ?? 0) >= this.atMost)) continue;
+      for (const key of keys) this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
+      this.hits.push(hit);
+    }
+  }
+}
+
+/** How relevant hits are. */
+export interface Relevances {
+  relevances: readonly number[];
+  /** Those from there on come when none before is left; undefined: there are no such. */
+  behind?: number | undefined;
+  /** Whether a model has put the hits in their order. */
+  isReranked: boolean;
+}
+
+/** The first `count` of these by marginal relevance; what is gone meanwhile is left out. */
+export async function chosenByVectors(
+  ordered: Pick<OrderedItems<CollectionRecord>, 'read'>,
+  search: Pick<RankedSearch, 'collection' | 'request' | 'options' | 'call'> & { count: number },
+  { lambda }: Diversity & { type: 'mmr' },
+  found: readonly ScoredHit[],
+  relevanceOf: (hits: readonly ScoredHit[]) => Relevances,
+): Promise<ScoredHit[]> {
+  const vectors = await vectorsOf(ordered, search, found);
+  const hits = found.filter(({ externalId }) => vectors.has(externalId));
+  const { relevances, behind, isReranked } = relevanceOf(hits);
+  const chosen = await inSlices(
+    marginallyRelevant(
+      hits.map(({ externalId }) => vectors.get(externalId)!),
+      relevances,
+      { lambda, count: search.count, behind },
+    ),
+  );
+  if (search.request.output.explain !== true) return chosen.map(({ index }) => hits[index]);
+  return chosen.map(({ index, score }) => ({
+    ...hits[index],
+    choice: { firstRank: index + 1, score, ...(isReranked && { isReranked }) },
+  }));
+}
+
+async function vectorsOf(
+  ordered: Pick<OrderedItems<CollectionRecord>, 'read'>,
+  { collection, options: { hold = NO_HOLD }, call }: Pick<RankedSearch, 'collection' | 'options' | 'call'>,
+  hits: readonly ScoredHit[],
+): Promise<Map<string, Float32Array>> {
+  const wanted = { vectors: true, texts: false };
+  const held = bytesOfHits(hits) + hits.length * (HIT_BYTES + collection.dim * Float32Array.BYTES_PER_ELEMENT);
+  await hold.reserve(held + roundBytesMax(collection, Math.min(hits.length, collection.shards), wanted, hold));
+  const parts = ordered.read(
+    collection,
+    hits.map(({ externalId }) => externalId),
+    wanted,
+    { begin: () => call, hold: countedElsewhere(hold) },
+  );
+  const vectors = new Map<string, Float32Array>();
+  for await (const items of parts)
+    for (const item of items) if (item !== null) vectors.set(item.externalId, item.vector!);
+  return vectors;
+}

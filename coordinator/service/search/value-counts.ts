@@ -1,0 +1,63 @@
+import type { Diversity, GroupKey } from '../search-request';
+import { groupKeysOf } from './group-key';
+import type { KeyDigests } from './key-digests';
+
+/** A number, a text or a boolean. */
+type Value = Exclude<GroupKey, null>;
+
+/**
+ * How many hits of a chain have each value, of which no more may have one than `atMost`: by the digests of the pages
+ * before, one for each hit, and what is added.
+ */
+export class ValueCounts {
+  /** Values of which there are as many as there may be, as far as they were met. */
+  readonly full = new Set<Value>();
+  private readonly counts = new Map<Value, number>();
+  private readonly added: string[] = [];
+
+  constructor(
+    private readonly diversity: Diversity & { type: 'field' },
+    private readonly before: KeyDigests,
+  ) {}
+
+  /** The values of a hit, by its metadata; null: of one of them there are as many as there may be. */
+  roomFor(metadata: string): readonly Value[] | null {
+    const values = groupKeysOf(metadata, this.diversity.path) as readonly Value[];
+    let isFull = false;
+    for (const value of values) {
+      if (this.countOf(value) < this.diversity.atMost) continue;
+      this.full.add(value);
+      isFull = true;
+    }
+    return isFull ? null : values;
+  }
+
+  /** One more hit has them. */
+  add(values: readonly Value[]): void {
+    for (const value of values) {
+      const count = this.countOf(value) + 1;
+      this.counts.set(value, count);
+      this.added.push(nameOf(value, count));
+      if (count === this.diversity.atMost) this.full.add(value);
+    }
+  }
+
+  /** For the page behind. */
+  given(): KeyDigests {
+    return this.before.with(this.added);
+  }
+
+  private countOf(value: Value): number {
+    let count = this.counts.get(value);
+    if (count !== undefined) return count;
+    count = 0;
+    while (count < this.diversity.atMost && this.before.has(nameOf(value, count + 1))) count += 1;
+    this.counts.set(value, count);
+    return count;
+  }
+}
+
+/** 1 and "1" are two values. */
+function nameOf(value: Value, count: number): string {
+  return `${count} ${typeof value} ${value}`;
+}
