@@ -3,6 +3,7 @@ import { readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { replaceFile, syncFolder } from '../shared/base/files/stable-folder';
 import type { Logger } from '../shared/base/logs/logger';
+import { unlessMissing } from '../shared/base/files/missing-file';
 
 /** Of DATA_DIR. Its text is what BACKUP_SECRET would be. */
 const FILE = 'backup-secret';
@@ -20,10 +21,7 @@ const CHECK_LENGTH = 16;
 export async function ownBackupSecret(dataDir: string, log: Pick<Logger, 'info' | 'error'>): Promise<string> {
   const path = join(dataDir, FILE);
   try {
-    const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return null;
-      throw error;
-    });
+    const text = await unlessMissing(readFile(path, 'utf8'));
     const present = text?.trim() ?? '';
     if (SECRET.test(present)) {
       await reportOtherSecret(dataDir, present, log).catch((error: unknown) =>
@@ -81,10 +79,7 @@ async function reportOtherSecret(dataDir: string, secret: string, log: Pick<Logg
 
 /** '': there is none. Errors: those of the file system. */
 async function checkIn(dataDir: string): Promise<string> {
-  return readFile(join(dataDir, CHECK_FILE), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '';
-    throw error;
-  });
+  return (await unlessMissing(readFile(join(dataDir, CHECK_FILE), 'utf8'))) ?? '';
 }
 
 function checkOf(secret: string): string {

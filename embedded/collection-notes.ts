@@ -15,6 +15,7 @@ import type { ClusterStore } from '../shared/cluster-store/cluster-store';
 import { replaceFile } from '../shared/base/files/stable-folder';
 import type { Logger } from '../shared/base/logs/logger';
 import { SHARDS_FOLDER } from './cluster-folder';
+import { isMissing } from '../shared/base/files/missing-file';
 
 const FORMAT = 1;
 
@@ -115,7 +116,7 @@ export class CollectionNotes {
       );
     } catch (error) {
       // Its shards are gone meanwhile.
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      if (!isMissing(error)) throw error;
       return;
     }
     this.noted.set(name, { uid: record.uid, value });

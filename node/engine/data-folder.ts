@@ -14,6 +14,7 @@ import { mustBeKnownFormat } from './files/later-format';
 import { removeTrialFiles, trialFile } from './files/trial-files';
 import { QuiverError } from '../../shared/base/errors/quiver-error';
 import type { Logger } from '../../shared/base/logs/logger';
+import { isMissing } from '../../shared/base/files/missing-file';
 
 /**
  * Only the user of the process may read the folder: whoever reads it can read everything stored, whatever the API's
@@ -76,7 +77,7 @@ function makeFolder(folder: string): void {
     mkdirSync(folder, { mode: OWN });
   } catch (error) {
     const above = dirname(folder);
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || above === folder || existsSync(above)) throw error;
+    if (!isMissing(error) || above === folder || existsSync(above)) throw error;
     makeFolder(above);
     makeFolder(folder);
   }
@@ -122,7 +123,7 @@ function claimFormat(file: string): void {
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+    if (!isMissing(error))
       throw new QuiverError('storage_failed', `${file} cannot be read: ${(error as Error).message}`, { cause: error });
     return noteFormat(file);
   }

@@ -15,6 +15,7 @@ import {
   pairToBytes,
   PROMISES_KEY,
 } from './log/log-keys';
+import { unlessMissing } from '../../shared/base/files/missing-file';
 
 /**
  * A copy of a shard as a sequence of chunks, all from one consistent view of its store:
@@ -88,9 +89,7 @@ export async function installCopy(parts: {
   await syncFolder(incoming);
   if (!parts.mayBegin(position))
     throw new QuiverError('unavailable', `a copy up to ${position.sequence} comes too late`);
-  await rename(parts.folder, outgoing).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error;
-  });
+  await unlessMissing(rename(parts.folder, outgoing));
   await rename(incoming, parts.folder);
   await syncFolder(dirname(parts.folder));
   await rm(outgoing, { recursive: true, force: true });

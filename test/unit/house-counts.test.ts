@@ -93,6 +93,12 @@ describe('lines of more than 120 columns', () => {
   });
 });
 
+test('that a file is missing is told by shared/base/files/missing-file.ts, unless other codes count, too', () => {
+  const naming = code.filter(({ path, text }) => KINDS.service.test(path) && /'ENOENT'/.test(text));
+  const alone = naming.filter(({ text }) => !/'ENOTDIR'|=== 'string' && \/\^E/.test(text)).map(({ path }) => path);
+  expect(alone).toEqual(['shared/base/files/missing-file.ts']);
+});
+
 // Of these, seven read documents.
 test('packages that a service is installed with are 205 at most', () => {
   const file = resolve(__dirname, '../../package-lock.json');

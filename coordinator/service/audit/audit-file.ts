@@ -2,6 +2,7 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import type { LineOutput } from '../../../shared/base/process/line-output';
 import { noteStuckThread } from '../../../shared/base/process/stuck-threads';
 import type { AuditSink } from './audit-log';
+import { unlessMissing } from '../../../shared/base/files/missing-file';
 
 /** Only the service's own user reads who did what. */
 const MODE = 0o600;
@@ -82,9 +83,7 @@ export class AuditFile implements AuditSink {
     const { path, filesMax } = this.parts;
     await rm(filesMax === 0 ? path : `${path}.${filesMax}`, { force: true });
     for (let i = filesMax - 1; i >= 0; i -= 1) {
-      await rename(i === 0 ? path : `${path}.${i}`, `${path}.${i + 1}`).catch((error: NodeJS.ErrnoException) => {
-        if (error.code !== 'ENOENT') throw error;
-      });
+      await unlessMissing(rename(i === 0 ? path : `${path}.${i}`, `${path}.${i + 1}`));
     }
   }
 

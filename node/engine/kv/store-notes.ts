@@ -7,6 +7,7 @@ import { makeStableFolder, replaceFile, syncFolder } from '../../../shared/base/
 import type { Logger } from '../../../shared/base/logs/logger';
 import { readSmallFiles } from './small-files';
 import { isOtherStore, readStoreStamp, type StoreStamp } from './store-stamp';
+import { isMissing } from '../../../shared/base/files/missing-file';
 
 /** Only the user of the process may read it. */
 const OWN = 0o700;
@@ -50,7 +51,7 @@ export class StoreNotes {
    */
   static async load(folder: string, log: Pick<Logger, 'warn'>, { mayBeReplaced = false } = {}): Promise<StoreNotes> {
     const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return [];
+      if (isMissing(error)) return [];
       throw new QuiverError('storage_failed', `${folder} cannot be read: ${error.message}`, { cause: error });
     });
     return new StoreNotes(folder, new Set(names.filter((name) => NAME.test(name))), log, mayBeReplaced);

@@ -5,6 +5,7 @@ import { crc32 } from 'node:zlib';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { makeStableFolder, replaceFile, syncFolder } from '../../../shared/base/files/stable-folder';
 import { ShardStores } from './shard-stores';
+import { isMissing } from '../../../shared/base/files/missing-file';
 
 const FILE = 'store.json';
 const CLUSTER_FILE = 'cluster.json';
@@ -35,7 +36,7 @@ export async function readStoreId(folder: string, nodeId: string): Promise<strin
 /** Under a new name, no shard in the folder would count any more. Errors: storage_failed. */
 async function mustBeNew(folder: string, nodeId: string): Promise<void> {
   const shards = await readdir(join(folder, 'shards')).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
+    if (isMissing(error)) return [];
     throw new QuiverError('storage_failed', `${join(folder, 'shards')} cannot be read: ${error.message}`, {
       cause: error,
     });
@@ -95,7 +96,7 @@ async function read<Name extends string>(
   way: string,
 ): Promise<Record<Name, string> | null> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
+    if (isMissing(error)) return null;
     throw new QuiverError('storage_failed', `${file} cannot be read`, { cause: error });
   });
   if (text === null) return null;

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { replaceFile, syncFolder } from '../../../../shared/base/files/stable-folder';
+import { unlessMissing } from '../../../../shared/base/files/missing-file';
 
 /**
  * Beside the records, and gone or put back with them: a token for each of the last backups, one per line. A backup
@@ -53,10 +54,7 @@ export function forgetLineage(folder: string): Promise<void> {
 }
 
 async function readTokens(folder: string): Promise<string[]> {
-  const text = await readFile(join(folder, LINEAGE_FILE), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '';
-    throw error;
-  });
+  const text = (await unlessMissing(readFile(join(folder, LINEAGE_FILE), 'utf8'))) ?? '';
   const lines = text.split('\n').map((line) => line.trim());
   return lines.filter((line) => TOKEN.test(line));
 }

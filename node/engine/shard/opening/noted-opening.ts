@@ -9,6 +9,7 @@ import { forgetPositions } from '../../positions/position-segments';
 import { removeManifest } from './checkpoint';
 import { Shard, type ShardDependencies } from '../shard';
 import type { ShardOptions } from '../shard-options';
+import { unlessMissing } from '../../../../shared/base/files/missing-file';
 
 /** What an operator can do about a shard that is lost, in the form without replicas. */
 const WAYS_OUT =
@@ -125,10 +126,7 @@ export function retiredFolder(folder: string): string {
 
 /** All that was put aside of a shard without replicas. Errors: those of the file system. */
 export async function keptAside(folder: string): Promise<string[]> {
-  const names = await readdir(dirname(folder)).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
-    throw error;
-  });
+  const names = (await unlessMissing(readdir(dirname(folder)))) ?? [];
   const shard = basename(folder);
   return names
     .filter((name) => name === `${shard}.retired` || (name.startsWith(`${shard}-`) && name.endsWith('.retired')))
@@ -143,13 +141,7 @@ async function putAside(folder: string): Promise<string | null> {
   const before = new Set(await keptAside(folder));
   let place = retiredFolder(folder);
   for (let number = 2; before.has(place); number += 1) place = retiredFolder(`${folder}-${number}`);
-  try {
-    await rename(folder, place);
-    return place;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
+  return unlessMissing(rename(folder, place).then(() => place));
 }
 
 function idOf({ collectionUid, shard }: ShardId): ShardId {

@@ -8,6 +8,7 @@ import type { ShardSpec } from '../../../../shared/contract/shard/shard-client';
 import type { ShardStatus } from '../../../../shared/contract/shard/shard-read';
 import { specText } from '../../records/shard-format';
 import type { ShardObservation } from '../shard-observation';
+import { unlessMissing } from '../../../../shared/base/files/missing-file';
 
 /**
  * Beside the records of a shard that was closed with everything saved, or in the place of those that are still to be
@@ -101,10 +102,8 @@ export function readRest(folder: string, spec: ShardSpec): RestNote | null {
  */
 export async function forgetRest(folder: string): Promise<void> {
   try {
-    await rm(join(folder, REST_NAME)).catch((error: NodeJS.ErrnoException) => {
-      // It may have been removed by one who could not sync that.
-      if (error.code !== 'ENOENT') throw error;
-    });
+    // It may have been removed by one who could not sync that.
+    await unlessMissing(rm(join(folder, REST_NAME)));
     await syncFolder(folder);
   } catch (error) {
     throw new QuiverError(

@@ -25,6 +25,7 @@ import type { RestingShard } from './resting-shards';
 import { allEnded, lookAt, openAt, REOPEN_PAUSES, ShardLifecycle, shuttingDown } from './shard-lifecycle';
 import { type RestOptions, ShardRests } from './shard-rests';
 import { WriteBudget } from '../writing/write-queue';
+import { isMissing } from '../../../../shared/base/files/missing-file';
 
 /**
  * What a collection's folder holds besides its shards: what it takes to list it again (embedded/collection-notes.ts).
@@ -276,7 +277,7 @@ export class ShardHost implements ShardPublications {
       await rename(join(this.folder, 'shards', name), target);
       await syncFolder(collection);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      if (!isMissing(error)) throw error;
     }
     // Not before: a shard that is noted is looked for.
     await this.notes.forget(shardNoteName(id));
