@@ -47,7 +47,9 @@ import type { ShardReading } from './service/collections/shard-reading';
 import { ShardUpkeep } from './service/collections/shard-upkeep';
 import { CollectionDemoService } from './service/demo/collection-demo-service';
 import { DocumentKind } from './jobs/documents/document-kind';
-import { DocumentRequests } from './jobs/documents/document-requests';
+import { DocumentRequests, WAITING_MAX } from './jobs/documents/document-requests';
+import { DocumentRoom } from './jobs/documents/document-room';
+import { DocumentTurns } from './jobs/documents/document-turns';
 import type { WaitingFiles } from './jobs/documents/waiting-files';
 import { DocumentService } from './service/documents/document-service';
 import type { DocumentParser } from './service/documents/formats/document-parser';
@@ -147,6 +149,7 @@ export function createService(options: {
     | 'chunkOverlap'
     | 'uploadBytesMax'
     | 'metadataBytesMax'
+    | 'metadataFieldsMax'
     | 'backupBytesPerSecond'
     | 'backupSchedule'
     | 'backupKeep'
@@ -220,7 +223,8 @@ export function createService(options: {
   const judgements = new StoredJudgements({ store, catalog, clock });
   const outcomes = new StoredOutcomes({ store, clock });
   const { documentFiles: files, parser } = options;
-  const { metadataBytesMax } = config;
+  const room = new DocumentRoom({ store, clock, bounds: { filesMax: WAITING_MAX, bytesMax: files.bytesMax } });
+  const { metadataBytesMax, metadataFieldsMax } = config;
   // The vectors need the collections, which need the jobs.
   const documents = new StoredDocuments({
     catalog,
@@ -228,6 +232,7 @@ export function createService(options: {
       scroll: (...args) => vectors.scroll(...args),
       fetch: (...args) => vectors.fetch(...args),
       exchange: (...args) => vectors.exchange(...args),
+      revoke: (...args) => vectors.revoke(...args),
     },
   });
   const stored = new StoredJobs({
@@ -240,10 +245,22 @@ export function createService(options: {
       new PurgeKind({ upkeep, store }),
       new OptimizeKind({ upkeep }),
       new EvaluateKind({ judgements, search, searchOf: options.searchOf }),
-      new DocumentKind({ files, parser, stored: documents, catalog, embedder, metadataBytesMax, clock }),
+      new DocumentKind({
+        files,
+        room,
+        parser,
+        turns: { lastGeneration: () => turns.lastGeneration(), end: (...args) => turns.end(...args) },
+        stored: documents,
+        catalog,
+        embedder,
+        metadataBytesMax,
+        metadataFieldsMax,
+        clock,
+      }),
     ],
     rightsOf,
   });
+  const turns = new DocumentTurns({ store, jobs: stored, stamps });
   const collections = new CatalogCollectionsService({
     reshards,
     upkeep: new UpkeepRequests({ upkeep, jobs: stored }),
@@ -313,9 +330,10 @@ export function createService(options: {
     uploads,
     stored: documents,
     files,
+    room,
     jobs: stored,
+    turns,
     catalog,
-    stamps,
     config,
     clock,
     log,

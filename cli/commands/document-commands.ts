@@ -18,6 +18,8 @@ const SUFFIXES = ['txt', 'md', 'markdown', 'html', 'htm', 'pdf', 'docx', 'csv', 
 /** Documents that wait in the service, or are stored, at once. */
 const AT_ONCE = 64;
 const LOOK_MS = 500;
+/** Between two attempts, where the service is busy with documents of others. */
+const BUSY_MS = { first: 1_000, longest: 30_000 };
 
 type DocumentOptions = ConnectionOptions & { json?: true };
 type AddOptions = DocumentOptions & {
@@ -129,7 +131,13 @@ async function addPaths(context: CommandContext, paths: string[], options: AddOp
       }
       await untilAtMost(AT_ONCE - 1);
       try {
-        waiting.set(await addFile(context, client, { ...file, bytes }, options), file.path);
+        // Its own documents that wait make room when they are stored.
+        const hasRoom = async (): Promise<boolean> => {
+          if (waiting.size === 0) return false;
+          await untilAtMost(waiting.size - 1);
+          return true;
+        };
+        waiting.set(await addFile(context, client, { ...file, bytes }, options, hasRoom), file.path);
       } catch (error) {
         if (!(error instanceof BadRequestError)) throw error;
         over += 1;
@@ -143,15 +151,16 @@ async function addPaths(context: CommandContext, paths: string[], options: AddOp
   printReport(context, report, options);
 }
 
-/** Answers the job. Where too many wait, they are waited for. */
+/** Answers the job. Where too many wait, it is sent again when `hasRoom` says so, or after ever longer pauses. */
 async function addFile(
   context: CommandContext,
   client: QuiverClient,
   { key, path, bytes }: { key: string; path: string; bytes: Uint8Array },
   { into, metadata, strategy, size: longest, overlap, tokens }: AddOptions,
+  hasRoom: () => Promise<boolean>,
 ): Promise<string> {
   const chunking = { strategy, size: longest, overlap, ...(tokens === true && { unit: 'tokens' as const }) };
-  for (;;) {
+  for (let pauseMs = BUSY_MS.first; ; pauseMs = Math.min(2 * pauseMs, BUSY_MS.longest)) {
     try {
       const added = await client.documents.add(
         into,
@@ -161,7 +170,8 @@ async function addFile(
       return added.job_id;
     } catch (error) {
       if (!(error instanceof RateLimitError)) throw error;
-      await sleep(LOOK_MS, undefined, { signal: context.signal });
+      if (await hasRoom()) continue;
+      await sleep(Math.max(pauseMs, error.retryAfterMs ?? 0), undefined, { signal: context.signal });
     }
   }
 }
@@ -197,5 +207,12 @@ async function filesOf(paths: string[], report: AddReport): Promise<{ path: stri
       else report.ignored += 1;
     }
   }
-  return files.sort((a, b) => (a.key < b.key ? -1 : 1));
+  files.sort((a, b) => (a.key < b.key ? -1 : 1));
+  for (const [i, { key, path }] of files.entries())
+    if (i > 0 && files[i - 1].key === key)
+      throw new CommandError(
+        `${files[i - 1].path} and ${path} would both be the document ${key}: give a folder that has both, or add them apart`,
+        EXIT_CODES.usage,
+      );
+  return files;
 }

@@ -317,6 +317,8 @@ export interface ItemExchange {
   identity: string;
   puts: VectorInput[];
   gone: GoneItem[];
+  /** By which it can be revoked, where all of its items are in one shard: 128 bits, hexadecimal. Default: it can't. */
+  token?: string;
 }
 
 /** `expected`: as in VectorInput. */
@@ -459,6 +461,11 @@ export interface VectorsService {
    * all of the write or nothing. Errors: not_found, also for another collection of that name; conflict; limit_exceeded.
    */
   exchange(collection: string, change: ItemExchange, writer?: KeyWriter): Promise<void>;
+  /**
+   * Once it resolves, the exchange of that token is done, or never will be, wherever it is on its way. `externalId`:
+   * one of its items, or another of their shard. Errors: not_found; unavailable.
+   */
+  revoke(collection: string, exchange: { identity: string; token: string; externalId: string }): Promise<void>;
   /**
    * Deletes every vector whose metadata match. A vector that is written meanwhile may be deleted or not; every deleted
    * one matched at that moment. If a shard fails half-way (commit_unknown), calling again deletes the rest.
@@ -816,11 +823,11 @@ export interface DocumentsService {
   upload(collection: string, file: UploadedFile, dedup?: StoreDedup, writer?: KeyWriter): Promise<UploadResult>;
   /**
    * Takes a file that waits for its job from then on, on stable storage. One that no job is begun for is removed after
-   * some time. `bytesMax`: it has no more; default: MAX_UPLOAD_BYTES. Errors: overloaded, before `content` is read,
-   * where there is no room for so many; limit_exceeded (MAX_UPLOAD_BYTES); invalid_parameter for a type that is not
-   * supported, and an empty file; those of `content`.
+   * some time. Errors: not_found; overloaded, before `content` is read, where there is no room for it;
+   * limit_exceeded (MAX_UPLOAD_BYTES); invalid_parameter for a type that is not supported, and an empty file; those of
+   * `content`.
    */
-  receive(file: Pick<UploadedFile, 'name' | 'content'> & { bytesMax?: number | undefined }): Promise<ReceivedFile>;
+  receive(collection: string, file: ArrivingFile): Promise<ReceivedFile>;
   /**
    * Begins the job that stores a document. With `waitMs`, answers it as it is then, at the latest. The file is removed
    * where the job has not begun. Errors: not_found; already_exists for a document that is there and may not be
@@ -834,8 +841,19 @@ export interface DocumentsService {
   ): Promise<{ documents: DocumentView[]; nextCursor: string | null }>;
   /** Errors: not_found. */
   get(collection: string, documentId: string): Promise<DocumentView>;
-  /** Deletes all of its chunks, at one moment where they are in one shard. Errors: not_found; conflict. */
+  /**
+   * Deletes all of its chunks, at one moment where they are in one shard. Jobs that were begun before and would store
+   * it are cancelled. Errors: not_found, where there were none either; conflict, also while a job stores it for long.
+   */
   delete(collection: string, documentId: string): Promise<{ deletedChunks: number }>;
+}
+
+/** A file that is to wait for its job. */
+export interface ArrivingFile extends Pick<UploadedFile, 'name' | 'content'> {
+  /** It has no more; default: MAX_UPLOAD_BYTES. */
+  bytesMax?: number | undefined;
+  /** Who has no more room than is left for others, beside the collection; default: nobody. */
+  holder?: string | undefined;
 }
 
 /** A file that waits for its job. */
@@ -865,6 +883,8 @@ export interface NewDocument {
   expiresAt: number | undefined;
   /** Whether chunks have their text in their metadata, too, as uploads have it. */
   textInMetadata: boolean;
+  /** Who takes turns with others; default: nobody. */
+  holder?: string | undefined;
 }
 
 export interface AddedDocument {

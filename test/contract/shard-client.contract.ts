@@ -1,3 +1,4 @@
+import { revocableOf, revocationOf } from '../../coordinator/service/idempotency/write-dedup';
 import type { Boosts } from '../../shared/contract/shard/boosts';
 import type { Filter } from '../../shared/contract/filter/filter';
 import { parseFilter } from '../../shared/contract/filter/parse-filter';
@@ -130,6 +131,25 @@ export function describeShardClient(
         expect((await fetchOne(id, 'c'))?.vector).toEqual(Float32Array.of(0, 0, 1, 1));
         expect(await write(id)).toEqual([]);
         expect(await client.read(id, 'count', null, IN_TIME())).toBe(2);
+      });
+
+      test('can be revoked by their token, until they are made, in every shard by itself', async () => {
+        const [token, other] = ['a1', 'b2'].map((pair) => pair.repeat(16));
+        const id = await opened();
+        const nowMs = Date.now();
+        const first = [put('a', [1, 0, 0, 0], { expected: NO_VERSION }), put('b', [0, 1, 0, 0])];
+        expect(await write(id, revocationOf(token, nowMs))).toEqual(['inserted']);
+        expect(await write(id, revocableOf(token, nowMs), ...first)).toEqual(['absent', 'withheld', 'withheld']);
+        expect(await client.read(id, 'count', null, IN_TIME())).toBe(0);
+        expect(await write(id, revocableOf(other, nowMs), ...first)).toEqual(['inserted', 'inserted', 'inserted']);
+        expect(await write(id, revocationOf(other, nowMs))).toEqual(['updated']);
+        expect(await write(id, remove('a'), remove('b'))).toEqual(['deleted', 'deleted']);
+        // It comes again, late.
+        expect(await write(id, revocableOf(other, nowMs), ...first)).toEqual(['outdated', 'outdated', 'outdated']);
+        expect(await client.read(id, 'count', null, IN_TIME())).toBe(0);
+        // Of each, the shard keeps that it was made, and not what became of its items.
+        const [mark] = await client.read(id, 'marks', { token: other, after: 0, limit: 1 }, IN_TIME());
+        expect(mark).toMatchObject({ entries: [], verdict: null });
       });
 
       test('an update keeps the stamp, and the metadata and text that it leaves out', async () => {

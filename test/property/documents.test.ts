@@ -46,7 +46,7 @@ class Documents {
     const content = (async function* () {
       yield Buffer.from(text);
     })();
-    const file = await documents.receive({ name: 'a.txt', content });
+    const file = await documents.receive('c', { name: 'a.txt', content });
     const document: NewDocument = {
       file,
       key,
@@ -122,7 +122,12 @@ describe.each([1, 2, 5])('over %d shards', (shards) => {
       if (dice < 0.15 && model.has(key)) {
         await documents.service.documents.delete('c', ids.get(key)!);
         model.delete(key);
-      } else if (dice < 0.25) {
+      } else if (dice < 0.2) {
+        // What was asked for before a deletion is not stored after it.
+        const { documentId } = await documents.add(key, textOf(random), {}, 0);
+        await documents.service.documents.delete('c', documentId);
+        model.delete(key);
+      } else if (dice < 0.3) {
         await documents.stop();
         await documents.start();
       } else if (dice < 0.4) {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { z } from 'zod';
-import { writerOf } from '../../service/keys/caller';
+import { identityOf, writerOf } from '../../service/keys/caller';
 import type { AddedDocument, DocumentsService, DocumentView, NewDocument, ReceivedFile } from '../../service/service';
 import { timingMember } from '../answers/answer-json';
 import { dataAnswer, defineEndpoint } from './define-endpoint';
@@ -87,6 +87,7 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
       answer: { type: 'data', schema: schemas.addedDocument },
       errors: [404, 409],
       handle: async ({ request, key, use, warnings, body }) => {
+        const holder = key === null ? undefined : identityOf(key);
         const add = async (collection: string, file: ReceivedFile, options: DocumentOptions): Promise<Answer> => {
           const { wait, document_key, metadata, chunking = {}, on_exists = 'replace', expires_at } = options;
           const document: NewDocument = {
@@ -97,6 +98,7 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
             onExists: on_exists,
             expiresAt: expires_at ?? undefined,
             textInMetadata: options.text_in_metadata,
+            holder,
           };
           const waitMs = wait ? REQUEST_BOUNDS.documentWaitMs : 0;
           return addedAnswer(await documents.add(collection, document, waitMs, writerOf(key)));
@@ -107,13 +109,22 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
           const text = Buffer.from(json.text);
           const content = Readable.from([text]) as AsyncIterable<Buffer>;
           const type = json.type ?? 'txt';
-          const received = await documents.receive({ name: `text.${type}`, content, bytesMax: text.length });
+          const received = await documents.receive(collection, {
+            name: `text.${type}`,
+            content,
+            bytesMax: text.length,
+            holder,
+          });
           return add(collection, { ...received, name: '', type }, json);
         }
         const form = await openUploadForm(request, shape, limits, warnings);
         try {
           const collection = await use(form.fields().collection_name);
-          const received = await documents.receive({ ...form.file, bytesMax: announcedBytes(request) });
+          const received = await documents.receive(collection, {
+            ...form.file,
+            bytesMax: announcedBytes(request),
+            holder,
+          });
           return await add(collection, received, form.fields());
         } finally {
           await form.close();
@@ -154,6 +165,9 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
       access: 'readwrite',
       tag: 'Documents',
       summary: 'Delete a document with all of its chunks',
+      description:
+        'Jobs that were begun before, and were to store it, are cancelled; one that is storing it is waited for, ' +
+        'for some seconds: then the answer is 409.',
       path: schemas.documentParameters,
       answer: { type: 'data', schema: schemas.documentDeleted },
       errors: [404, 409],

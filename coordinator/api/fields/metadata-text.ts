@@ -1,39 +1,6 @@
+import { flawOf } from '../../service/vectors/metadata-flaw';
 import { type HttpLimits, REQUEST_BOUNDS } from '../requests/http-limits';
 import { type IssueSink, report } from './issue';
-
-/** How many more keys and array elements are allowed. */
-interface FieldsLeft {
-  count: number;
-}
-
-/** What is wrong inside a JSON value, or null. Examines at most `depthLeft` levels and `fieldsLeft` fields. */
-function flaw(
-  value: unknown,
-  depthLeft: number,
-  fieldsLeft: FieldsLeft,
-): 'too deep' | 'not finite' | 'too many' | null {
-  if (typeof value === 'number') return Number.isFinite(value) ? null : 'not finite';
-  if (typeof value !== 'object' || value === null) return null;
-  if (depthLeft === 0) return 'too deep';
-  if (Array.isArray(value)) {
-    fieldsLeft.count -= value.length;
-    if (fieldsLeft.count < 0) return 'too many';
-    for (const element of value) {
-      const found = flaw(element, depthLeft - 1, fieldsLeft);
-      if (found !== null) return found;
-    }
-    return null;
-  }
-  // Own keys only: JSON.parse makes `__proto__` an own property, which must not be mistaken for the prototype.
-  const keys = Object.keys(value);
-  fieldsLeft.count -= keys.length;
-  if (fieldsLeft.count < 0) return 'too many';
-  for (const key of keys) {
-    const found = flaw((value as Record<string, unknown>)[key], depthLeft - 1, fieldsLeft);
-    if (found !== null) return found;
-  }
-  return null;
-}
 
 export type MetadataLimits = Pick<HttpLimits, 'metadataBytesMax' | 'metadataFieldsMax'>;
 
@@ -45,7 +12,7 @@ export function metadataText(value: unknown, limits: MetadataLimits, sink: Issue
   }
   const { metadataDepthMax } = REQUEST_BOUNDS;
   const { metadataBytesMax: bytesMax, metadataFieldsMax } = limits;
-  switch (flaw(value, metadataDepthMax, { count: metadataFieldsMax })) {
+  switch (flawOf(value, metadataDepthMax, { count: metadataFieldsMax })) {
     case 'too many':
       report(
         sink,

@@ -1,5 +1,6 @@
 import type { Config } from '../../../shared/base/config/config';
 import type { FilterBounds } from '../../../shared/contract/filter/parse-filter';
+import { METADATA_DEPTH_MAX } from '../../service/vectors/metadata-flaw';
 
 /** The settings that bound requests. */
 export type HttpLimits = Pick<
@@ -94,5 +95,5 @@ export const REQUEST_BOUNDS = {
   /** About a hundred years. */
   expiryDaysMax: 36_500,
   /** Nesting of objects and arrays in a metadata object: all code that walks one is recursive. */
-  metadataDepthMax: 32,
+  metadataDepthMax: METADATA_DEPTH_MAX,
 } as const;

@@ -17,7 +17,7 @@ import type { StoreDedup } from '../../service/idempotency/store-dedup';
 import type { ChatRequest, ChatStream, LanguageModels } from '../../models/language/language-model';
 import type { AnswerFacts } from '../../service/answers-service';
 import type { KeyWriter } from '../../service/keys/quota/key-quota';
-import type { UploadedFile } from '../../service/service';
+import type { ArrivingFile, UploadedFile } from '../../service/service';
 import { collectionNotFound } from '../../service/routing/collection-not-found';
 import { DeepReads, HITS_PER_ITEM } from '../../service/routing/deep-reads';
 import { deepHandlers } from './http-thread-deep-reads';
@@ -155,8 +155,10 @@ export function httpThreadHandlers(main: MainServices, threads: HttpThreads, pee
         dedup,
         writer,
       ),
-    'documents.receive': ({ stream, ...file }: { name: string; stream: number; bytesMax?: number }) =>
-      service.documents.receive({ ...file, content: arriving(peer().drawn<FilePiece>(stream)).content }),
+    'documents.receive': (
+      collection: string,
+      { stream, ...file }: Omit<ArrivingFile, 'content'> & { stream: number },
+    ) => service.documents.receive(collection, { ...file, content: arriving(peer().drawn<FilePiece>(stream)).content }),
     ...handlersOf('documents', service.documents, ['add', 'list', 'get', 'delete']),
     ...handlersOf('quotas', main.quotas, ['reserve', 'settle', 'noteRefusal']),
     ...handlersOf('keyQuotas', service.keyQuotas, ['take', 'settle', 'giveBack', 'noteRefusal']),

@@ -138,13 +138,13 @@ function httpThreadDocuments(main: ThreadPeer): DocumentsService {
     list,
     get,
     delete: remove,
-    async receive({ name, content, bytesMax }) {
-      const file = new SentFile(content);
-      const stream = main.offer(file);
+    async receive(collection, { content, ...file }) {
+      const sent = new SentFile(content);
+      const stream = main.offer(sent);
       try {
-        return await main.ask('documents.receive', { name, stream, bytesMax });
+        return await main.ask('documents.receive', collection, { ...file, stream });
       } catch (error) {
-        throw file.error ?? error;
+        throw sent.error ?? error;
       } finally {
         main.withdraw(stream);
       }

@@ -20,13 +20,17 @@ import type { MeasureTexts } from '../../service/documents/fitted-chunks';
 import { cutDocument } from '../../service/documents/cut-document';
 import type { DocumentParser } from '../../service/documents/formats/document-parser';
 import type { Chunking, DocumentChunk, ParsedDocument } from '../../service/documents/formats/parsed-document';
-import type { StoredDocuments } from '../../service/documents/stored-documents';
+import { firstChunkOf, type StoredDocuments } from '../../service/documents/stored-documents';
 import type { JobRights } from '../../service/jobs-service';
 import type { KeyWriter } from '../../service/keys/quota/key-quota';
-import type { NewDocument } from '../../service/service';
+import type { NewDocument, VectorView } from '../../service/service';
 import { collectionNotFound } from '../../service/routing/collection-not-found';
-import type { JobKind, JobProgress, RunningJob } from '../record/job-kind';
+import { flawOf, METADATA_DEPTH_MAX } from '../../service/vectors/metadata-flaw';
+import type { JobKind, RunningJob } from '../record/job-kind';
 import type { JobRecord } from '../record/job-record';
+import { DocumentSteps, STORING, tokenIn, wroteNothing } from './document-steps';
+import type { DocumentRoom } from './document-room';
+import type { DocumentTurns } from './document-turns';
 import type { WaitingFiles } from './waiting-files';
 
 export const DOCUMENT = 'document';
@@ -45,10 +49,9 @@ const WRITE_BYTES_MAX = 128 * 1024 * 1024;
 const CHUNK_BYTES = 128;
 /** Another change of the document that comes between reading and writing has it read again. */
 const WRITE_ATTEMPTS = 8;
-/** A job at which so many processes ended is given up: the next one would end, too. */
-const LOST_MAX = 3;
-/** Jobs whose vectors are kept for a next attempt, where a shard could not take the document. */
+/** Jobs, and bytes, of vectors that are kept for a next attempt, where a shard could not take the document. */
 const KEPT_ATTEMPTS = 8;
+const KEPT_BYTES_MAX = 128 * 1024 * 1024;
 
 /** What is asked for. The file waits under the job's id. */
 export interface DocumentInput extends Omit<NewDocument, 'chunking' | 'metadata' | 'key' | 'expiresAt'> {
@@ -64,21 +67,10 @@ export interface DocumentInput extends Omit<NewDocument, 'chunking' | 'metadata'
   writer?: Pick<KeyWriter, 'identity' | 'quota'> | undefined;
 }
 
-/** What a run leaves to the next one. */
-interface DocumentNotes {
-  /** The process that works on it; null: it stopped of itself, or waits for the model, which may take hours. */
-  worker: string | null;
-  /** Processes that ended while they worked on it. */
-  lost: number;
-}
-
-/** Where a job is from when on it can't be given up: its write may be done. */
-const STORING = 'storing';
-
 /**
  * Parses, cuts, embeds and stores one document. Nothing of it can be seen until one write puts all of its chunks in the
- * place of those that were there. So whoever goes on with a job begins anew, unless that write was done, which the
- * chunks tell.
+ * place of those that were there. So whoever goes on with a job revokes a write that may be on its way, and begins
+ * anew, unless it was done, which the chunks tell.
  */
 export class DocumentKind implements JobKind {
   readonly kind = DOCUMENT;
@@ -92,17 +84,28 @@ export class DocumentKind implements JobKind {
   constructor(
     private readonly parts: {
       files: WaitingFiles;
+      room: Pick<DocumentRoom, 'release'>;
       parser: Pick<DocumentParser, 'parse'>;
-      stored: Pick<StoredDocuments, 'first' | 'chunks' | 'strays' | 'exchange'>;
+      turns: Pick<DocumentTurns, 'lastGeneration' | 'end'>;
+      stored: Pick<StoredDocuments, 'first' | 'chunks' | 'strays' | 'exchange' | 'revoke'>;
       catalog: Pick<CollectionCatalog, 'find' | 'read'>;
       embedder: Pick<CollectionEmbedder, 'embedPassages' | 'settle' | 'measure'>;
       metadataBytesMax: number;
+      metadataFieldsMax: number;
       clock: Clock;
     },
   ) {}
 
+  sharesOf({ collection, input }: JobRecord): string[] {
+    return [(input as DocumentInput).holder ?? '', collection ?? ''];
+  }
+
   uncancellableAt({ step }: JobRecord): string | null {
     return step === STORING ? 'its chunks are being stored; delete the document once it is done' : null;
+  }
+
+  unpausableAt({ step }: JobRecord): string | null {
+    return step === STORING ? 'its chunks are being stored' : null;
   }
 
   async run(job: RunningJob, stop: AbortSignal): Promise<object> {
@@ -110,26 +113,29 @@ export class DocumentKind implements JobKind {
     const name = job.record.collection!;
     const input = job.record.input as DocumentInput;
     const collection = await this.collection(name, input);
-    const first = await stored.first(name, input.documentId);
-    const before = first === null ? null : judged(input, first.metadata);
+    const { identity, documentId } = input;
+    const token = tokenIn(job.record);
+    if (token !== null) await stored.revoke(name, { identity, documentId, token });
+    const before = await this.verdict(input, await stored.first(name, documentId));
     if (before !== null) return before;
-    const steps = new JobSteps(job, this.worker);
+    const steps = new DocumentSteps(job, this.worker);
     await steps.begin();
     try {
-      return await this.made(steps, { name, collection, input }, stop);
+      return await this.made(steps, { collection, input }, stop);
     } catch (error) {
+      // Whoever goes on with it is another process, or begins much later.
+      if (stop.aborted) this.kept.delete(job.record.id);
+      else this.keepWithin();
       await steps.stop().catch(() => undefined);
       throw error;
     }
   }
 
   private async made(
-    steps: JobSteps,
-    { name, collection, input }: { name: string; collection: CollectionRecord; input: DocumentInput },
+    steps: DocumentSteps,
+    { collection, input }: { collection: CollectionRecord; input: DocumentInput },
     stop: AbortSignal,
   ): Promise<object> {
-    const { stored } = this.parts;
-
     const parsed = await this.parsed(steps.job.record.id, input, stop);
     steps.report('cutting');
     const chunks = await this.cut(collection, parsed, input, stop);
@@ -138,16 +144,32 @@ export class DocumentKind implements JobKind {
         return await this.store(steps, { collection, input, parsed, chunks }, stop);
       } catch (error) {
         if (!isQuiverError(error) || error.kind !== 'conflict' || attempt === WRITE_ATTEMPTS) throw error;
-        const now = await stored.first(name, input.documentId);
-        const since = now === null ? null : judged(input, now.metadata);
-        if (since !== null) return since;
       }
     }
   }
 
-  async ended({ id }: JobRecord): Promise<void> {
+  async ended({ id, input }: JobRecord): Promise<void> {
     this.kept.delete(id);
-    await this.parts.files.delete(id);
+    const { turns, files, room } = this.parts;
+    await turns.end(input as DocumentInput, id);
+    await files.delete(id);
+    await room.release(id);
+  }
+
+  /** What it came to, where it is not to store its document, by what is stored of it; null: it is to. */
+  private async verdict(input: DocumentInput, first: VectorView | null): Promise<object | null> {
+    const { generation, onExists, key, documentId } = input;
+    if (first === null) return null;
+    const stored = generationOf(first.metadata);
+    // It was stored before the process ended that did it.
+    if (stored === generation)
+      return { outcome: 'stored', document_id: documentId, chunks: documentView(first.metadata)?.chunks ?? null };
+    // One that no upload has had says nothing: somebody wrote it, or it was restored from another cluster.
+    if (stored > generation && stored <= (await this.parts.turns.lastGeneration()))
+      return { outcome: 'overtaken', document_id: documentId };
+    if (onExists === 'skip') return { outcome: 'skipped', document_id: documentId };
+    if (onExists === 'error') throw documentExists(key ?? documentId);
+    return null;
   }
 
   /** Errors: not_found. */
@@ -185,14 +207,17 @@ export class DocumentKind implements JobKind {
   }
 
   private async store(
-    steps: JobSteps,
+    steps: DocumentSteps,
     of: { collection: CollectionRecord; input: DocumentInput; parsed: ParsedDocument; chunks: DocumentChunk[] },
     stop: AbortSignal,
   ): Promise<object> {
-    const { stored, clock, metadataBytesMax } = this.parts;
+    const { stored, clock, metadataBytesMax, metadataFieldsMax } = this.parts;
     const { collection, input, parsed, chunks } = of;
     const { documentId, identity, file, expiresAt } = input;
     const known = await stored.chunks(collection.name, documentId);
+    // By what the write goes out from: another upload may have come since this one began.
+    const verdict = await this.verdict(input, firstChunkOf(known));
+    if (verdict !== null) return verdict;
     const facts: DocumentFacts = {
       documentId,
       key: input.key,
@@ -219,8 +244,12 @@ export class DocumentKind implements JobKind {
         );
       fit.add(Buffer.byteLength(chunk.text) + bytes);
     };
-    const rowFields = (row: number): Record<string, unknown> =>
-      parsed.rows === undefined ? {} : parsed.rows[row].fields;
+    const rowFields = (row: number): Record<string, unknown> => {
+      const { fields } = parsed.rows![row];
+      const flaw = flawOf(fields, METADATA_DEPTH_MAX - 1, { count: metadataFieldsMax });
+      if (flaw !== null) throw badRow(row, flaw, metadataFieldsMax);
+      return fields;
+    };
     const options = { metadata, textInMetadata: input.textInMetadata };
     const wanted = await inSlices(wantedChunks(facts, chunks, options, { rowFields, mustFit }));
     stop.throwIfAborted();
@@ -229,27 +258,39 @@ export class DocumentKind implements JobKind {
     for (const [text, vector] of embedded) vectors.set(text, vector);
     const ids = wanted.map(({ externalId }) => externalId);
     const strays = await stored.strays(collection.name, documentId, known, ids);
+    if (strays.some(({ metadata: text }) => documentView(text)?.documentId === documentId))
+      throw new QuiverError('conflict', 'another upload of the document came between');
     const { puts, gone } = documentChanges(wanted, [...known, ...strays], {
       vectors,
       expiresAt: expiresAt ?? undefined,
     });
     // From here on nobody can give it up: of what is done, nothing could be taken back.
-    await steps.store();
-    stop.throwIfAborted();
-    await stored.exchange(collection.name, { identity, puts, gone }, input.writer);
+    const token = await steps.store();
+    try {
+      await stored.exchange(collection.name, { identity, puts, gone, token }, input.writer);
+    } catch (error) {
+      if (!wroteNothing(error)) {
+        // As soon as its shard can be asked, it is known whether it was done, and the job can be given up again.
+        await stored.revoke(collection.name, { identity, documentId, token }).catch(() => Promise.reject(error));
+        const now = await this.verdict(input, await stored.first(collection.name, documentId));
+        if (now !== null) return now;
+      }
+      steps.settle();
+      throw error;
+    }
     return result(known.length === 0 ? 'inserted' : 'replaced', facts, embedded.size);
   }
 
   /** The vectors of texts, by text. */
   private async embed(
-    steps: JobSteps,
+    steps: DocumentSteps,
     collection: CollectionRecord,
     texts: string[],
     stop: AbortSignal,
   ): Promise<Map<string, Float32Array>> {
     const { id } = steps.job.record;
     const made = this.kept.get(id) ?? new Map<string, Float32Array>();
-    this.keep(id, made);
+    this.kept.set(id, made);
     const batches = batchesOf(texts.filter((text) => !made.has(text)));
     const total = texts.length;
     steps.reportWaiting({ done: total - batches.flat().length, total });
@@ -279,85 +320,15 @@ export class DocumentKind implements JobKind {
     }
   }
 
-  private keep(id: string, vectors: Map<string, Float32Array>): void {
-    this.kept.delete(id);
-    this.kept.set(id, vectors);
-    for (const oldest of this.kept.keys()) {
-      if (this.kept.size <= KEPT_ATTEMPTS) return;
-      this.kept.delete(oldest);
+  /** Of what is kept, the newest stay. */
+  private keepWithin(): void {
+    let bytes = 0;
+    for (const [count, [id, vectors]] of [...this.kept].toReversed().entries()) {
+      const [first] = vectors.values();
+      bytes += vectors.size * (first?.byteLength ?? 0);
+      if (count >= KEPT_ATTEMPTS || bytes > KEPT_BYTES_MAX) this.kept.delete(id);
     }
   }
-}
-
-/** What a job is at, in words, and whether a process works on it that may end of it. */
-class JobSteps {
-  /** One whose write may still be under way stays past return. */
-  private readonly isPastReturn: boolean;
-  private readonly lost: number;
-
-  /** Errors: limit_exceeded where too many processes ended. */
-  constructor(
-    readonly job: RunningJob,
-    private readonly worker: string,
-  ) {
-    this.isPastReturn = job.record.step === STORING;
-    this.lost = lostBefore(job, worker);
-  }
-
-  /** Errors: those of `note`. */
-  begin(): Promise<void> {
-    this.report('parsing', { waitsFor: null });
-    return this.job.note({ notes: this.notes(this.worker) });
-  }
-
-  report(step: string, progress: JobProgress = {}): void {
-    this.job.report({ ...(!this.isPastReturn && { step }), ...progress });
-  }
-
-  reportWaiting(progress: JobProgress): void {
-    this.report('embedding', { ...progress, waitsFor: null, notes: this.notes(null) });
-  }
-
-  /** Errors: those of `note`. */
-  store(): Promise<void> {
-    return this.job.note({ step: STORING, notes: this.notes(this.worker) });
-  }
-
-  /** A process that stops, or tries again, is not one that ended. Errors: those of `note`. */
-  stop(): Promise<void> {
-    return this.job.note({ notes: this.notes(null) });
-  }
-
-  private notes(worker: string | null): DocumentNotes {
-    return { worker, lost: this.lost };
-  }
-}
-
-/** Processes that ended while they worked on a job, by what the last run left. Errors: limit_exceeded. */
-function lostBefore({ record, foundState }: RunningJob, worker: string): number {
-  const notes = record.notes as DocumentNotes | null;
-  if (notes === null) return 0;
-  // One that was paused is left as it was.
-  const isLost = foundState === 'running' && notes.worker !== null && notes.worker !== worker;
-  const lost = notes.lost + (isLost ? 1 : 0);
-  if (lost < LOST_MAX) return lost;
-  throw new QuiverError(
-    'limit_exceeded',
-    `${lost} processes ended while they worked on the document, which may take more memory than there is: ` +
-      'cut it into several, or ask for larger chunks or less metadata',
-  );
-}
-
-/** What a job came to that is not to store its document, by what is stored of it; null: it is to store it. */
-function judged({ generation, onExists, key, documentId }: DocumentInput, metadata: string): object | null {
-  const stored = generationOf(metadata);
-  const view = documentView(metadata);
-  // It was stored before the process ended that did it.
-  if (stored === generation) return { outcome: 'stored', document_id: documentId, chunks: view?.chunks ?? null };
-  if (stored > generation) return { outcome: 'overtaken', document_id: documentId };
-  if (onExists === 'skip') return { outcome: 'skipped', document_id: documentId };
-  if (onExists === 'error') throw documentExists(key ?? documentId);
-  return null;
 }
 
 function result(outcome: 'inserted' | 'replaced', { documentId, chunks, pages }: DocumentFacts, embedded: number) {
@@ -387,6 +358,16 @@ class WriteFit {
         `more than ${this.chunks - 1} chunks, which is all that the ${WRITE_BYTES_MAX} bytes of one write hold`,
       );
   }
+}
+
+/** A row whose fields no metadata may have. */
+function badRow(row: number, flaw: NonNullable<ReturnType<typeof flawOf>>, fieldsMax: number): QuiverError {
+  const what = {
+    'too deep': `are more than ${METADATA_DEPTH_MAX - 1} levels deep`,
+    'too many': `have more than ${fieldsMax} keys and array elements (MAX_METADATA_FIELDS)`,
+    'not finite': 'hold a number beyond the range of a double',
+  }[flaw];
+  return new QuiverError('limit_exceeded', `the fields of row ${row + 1} ${what}`);
 }
 
 function tooLarge(what: string): QuiverError {

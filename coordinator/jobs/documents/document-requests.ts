@@ -7,41 +7,49 @@ import type { Clock } from '../../../shared/base/time/clock';
 import type { CollectionCatalog } from '../../service/collections/collection-catalog';
 import { documentTypeOf } from '../../service/documents/formats/document-type';
 import type { Chunking } from '../../service/documents/formats/parsed-document';
-import type { StoredDocuments } from '../../service/documents/stored-documents';
+import { isJobs, type StoredDocuments } from '../../service/documents/stored-documents';
 import { storedFileName } from '../../service/documents/text-file';
 import { isEnded, type JobView } from '../../service/jobs-service';
 import type { KeyWriter } from '../../service/keys/quota/key-quota';
-import type { StampClock } from '../../service/routing/stamp-clock';
-import type { AddedDocument, DocumentsService, NewDocument, ReceivedFile } from '../../service/service';
-import type { NewJob } from '../record/job-record';
+import type { AddedDocument, ArrivingFile, DocumentsService, NewDocument, ReceivedFile } from '../../service/service';
+import type { JobRecord, NewJob } from '../record/job-record';
 import type { StoredJobs } from '../record/stored-jobs';
 import { DOCUMENT, documentExists, type DocumentInput } from './document-kind';
+import type { DocumentRoom } from './document-room';
+import type { DocumentPlace, DocumentTurns } from './document-turns';
+import { diskFull } from './folder-files';
 import type { WaitingFiles } from './waiting-files';
 
 /** Bytes of a file by which its type is told. */
 const HEAD_BYTES = 4096;
-/** Jobs that are not over. */
-const WAITING_MAX = 20_000;
+/** Files that wait. */
+export const WAITING_MAX = 20_000;
 /** A file without a job is removed after this: its request may be under way before. */
 const ORPHANED_MS = 3_600_000;
+/** One that no longer comes, after this; while it comes, that is noted so often. */
+const BROKEN_OFF_MS = 600_000;
+const TOUCH_EVERY_MS = 60_000;
 const SWEEP_EVERY_MS = 600_000;
 /** How often a job is looked at that somebody waits for. */
 const LOOK_MS = { first: 20, longest: 500 };
+/** How long a deletion waits for a job that is storing the document. */
+const STORING_MS = 20_000;
 
 /** Documents as a whole, and the jobs that store them. */
 export class DocumentRequests implements DocumentsService {
   private sweeping: NodeJS.Timeout | null = null;
-  /** Room for files of which there is no job yet, by their ids; `atMs`: when it was received, null before that. */
-  private readonly reserved = new Map<string, { bytes: number; atMs: number | null }>();
+  /** Bytes of files that come through this process, by their ids. */
+  private readonly arriving = new Map<string, number>();
 
   constructor(
     private readonly parts: {
       uploads: Pick<DocumentsService, 'upload'>;
       stored: StoredDocuments;
       files: WaitingFiles;
-      jobs: Pick<StoredJobs, 'begin' | 'newId' | 'get' | 'underWayKnown'>;
+      room: DocumentRoom;
+      jobs: Pick<StoredJobs, 'newId' | 'get' | 'cancel' | 'underWayKnown'>;
+      turns: Pick<DocumentTurns, 'begin' | 'jobsOf' | 'sweep'>;
       catalog: Pick<CollectionCatalog, 'known' | 'find'>;
-      stamps: Pick<StampClock, 'reserve'>;
       config: Pick<Config, 'chunkSize' | 'chunkOverlap' | 'uploadBytesMax'>;
       clock: Clock;
       log: Pick<Logger, 'warn'>;
@@ -51,22 +59,25 @@ export class DocumentRequests implements DocumentsService {
   upload: DocumentsService['upload'] = (...args) => this.parts.uploads.upload(...args);
   list: DocumentsService['list'] = (collection, page) => this.parts.stored.list(collection, page);
   get: DocumentsService['get'] = (collection, id) => this.parts.stored.get(collection, id);
-  delete: DocumentsService['delete'] = (collection, id) => this.parts.stored.delete(collection, id);
 
-  async receive({ name: given, content, bytesMax }: Parameters<DocumentsService['receive']>[0]): Promise<ReceivedFile> {
-    const { files, jobs, config, clock } = this.parts;
+  async receive(collection: string, { name: given, content, bytesMax, holder }: ArrivingFile): Promise<ReceivedFile> {
+    const { files, jobs, room, config, catalog } = this.parts;
+    const { identity } = catalog.known(collection) ?? (await catalog.find(collection));
     const id = jobs.newId(DOCUMENT);
     const seen = new SeenFile(content, config.uploadBytesMax);
     const name = storedFileName(given);
     // Before the first byte is stored: what is refused costs the store nothing.
-    await this.reserve(id, Math.min(bytesMax ?? Infinity, config.uploadBytesMax));
+    const holders = [`collection:${identity}`, ...(holder === undefined ? [] : [`key:${holder}`])];
+    await this.reserve(id, Math.min(bytesMax ?? Infinity, config.uploadBytesMax), holders);
     try {
-      await files.put(id, seen.content());
+      await files.put(id, this.touching(id, seen.content()));
+      await room.fill(id, seen.bytes);
     } catch (error) {
-      this.reserved.delete(id);
+      await this.discard({ id });
       throw error;
+    } finally {
+      this.arriving.delete(id);
     }
-    this.reserved.set(id, { bytes: seen.bytes, atMs: clock.monotonicMs() });
     const received = { id, name, bytes: seen.bytes, sha256: seen.sha256 };
     try {
       if (seen.bytes === 0) throw new QuiverError('invalid_parameter', 'The file is empty');
@@ -77,24 +88,62 @@ export class DocumentRequests implements DocumentsService {
     }
   }
 
+  /** Jobs that were begun before would store it again, so they end first. */
+  async delete(collection: string, documentId: string): Promise<{ deletedChunks: number }> {
+    const { stored, catalog, turns } = this.parts;
+    const { identity } = catalog.known(collection) ?? (await catalog.find(collection));
+    const jobs = isJobs(documentId) ? await turns.jobsOf({ identity, documentId }) : [];
+    let cancelled = 0;
+    for (const id of jobs) if (await this.cancel(id)) cancelled += 1;
+    try {
+      return await stored.delete(collection, documentId);
+    } catch (error) {
+      // All that there was of it was what jobs were to store.
+      if (cancelled > 0 && isQuiverError(error) && error.kind === 'not_found') return { deletedChunks: 0 };
+      throw error;
+    }
+  }
+
+  /** Answers whether a job was under way; it no longer is. Errors: conflict while it stores its document. */
+  private async cancel(id: string): Promise<boolean> {
+    const { jobs, clock } = this.parts;
+    const untilMs = clock.monotonicMs() + STORING_MS;
+    for (let pauseMs = LOOK_MS.first; ; pauseMs = Math.min(2 * pauseMs, LOOK_MS.longest)) {
+      try {
+        return (await jobs.cancel(id)) !== null;
+      } catch (error) {
+        if (!isQuiverError(error) || error.kind !== 'conflict') throw error;
+        if (clock.monotonicMs() >= untilMs)
+          throw new QuiverError('conflict', `job ${id} is storing the document: delete it when that is done`);
+      }
+      await sleep(pauseMs);
+    }
+  }
+
   async add(collection: string, document: NewDocument, waitMs: number, writer?: KeyWriter): Promise<AddedDocument> {
     const { documentId, job } = await this.begun(collection, document, writer);
     return { documentId, job: waitMs > 0 ? await this.ended(job, waitMs) : job };
   }
 
   private async begun(collection: string, document: NewDocument, writer?: KeyWriter): Promise<AddedDocument> {
-    const { jobs } = this.parts;
     const { file } = document;
     try {
-      const { documentId, subject, input } = await this.wanted(collection, document, writer);
-      const job: NewJob = { id: file.id, kind: DOCUMENT, collection, subject, input, unit: 'chunks' };
-      return { documentId, job: await jobs.begin(job).catch((error: unknown) => this.begunThough(error, file)) };
+      const { subject, input } = await this.wanted(collection, document, writer);
+      const jobOf = (generation: number): NewJob => ({
+        id: file.id,
+        kind: DOCUMENT,
+        collection,
+        subject,
+        input: { ...input, generation } satisfies DocumentInput,
+        unit: 'chunks',
+      });
+      const begun = this.parts.turns.begin(input, jobOf);
+      const job = await begun.catch((error: unknown) => this.begunThough(error, file));
+      return { documentId: input.documentId, job };
     } catch (error) {
       // Whether the store will hold the job is not known: a sweep removes the file, if it does not.
       if (!isQuiverError(error) || error.kind !== 'commit_unknown') await this.discard(file);
       throw error;
-    } finally {
-      this.reserved.delete(file.id);
     }
   }
 
@@ -110,18 +159,25 @@ export class DocumentRequests implements DocumentsService {
     collection: string,
     document: NewDocument,
     writer?: KeyWriter,
-  ): Promise<{ documentId: string; subject: string; input: DocumentInput }> {
-    const { catalog, jobs, stamps, config, stored } = this.parts;
-    const { file, key = null, metadata = '{}', chunking, onExists, expiresAt = null, textInMetadata } = document;
+  ): Promise<{ subject: string; input: Omit<DocumentInput, 'generation'> }> {
+    const { catalog, config, stored } = this.parts;
+    const {
+      file,
+      key = null,
+      metadata = '{}',
+      chunking,
+      onExists,
+      expiresAt = null,
+      textInMetadata,
+      holder,
+    } = document;
     const { identity } = catalog.known(collection) ?? (await catalog.find(collection));
     const documentId = key === null ? randomUUID() : documentIdOf(key);
     if (key !== null && onExists === 'error') {
-      const isAwaited = (await jobs.underWayKnown(DOCUMENT)).some(({ input }) =>
-        isOf(input as DocumentInput, { identity, documentId }),
-      );
+      const isAwaited = await this.isAwaited({ identity, documentId });
       if (isAwaited || (await stored.first(collection, documentId)) !== null) throw documentExists(key);
     }
-    const input: DocumentInput = {
+    const input = {
       identity,
       documentId,
       key,
@@ -131,19 +187,28 @@ export class DocumentRequests implements DocumentsService {
       onExists,
       expiresAt,
       textInMetadata,
-      generation: stamps.reserve(1),
+      ...(holder !== undefined && { holder }),
       ...(writer !== undefined && { writer: { identity: writer.identity, quota: writer.quota } }),
     };
     const subject = key ?? (file.name === '' ? documentId : file.name);
-    return { documentId, subject, input };
+    return { subject, input };
+  }
+
+  /** Whether a job is under way that stores it. */
+  private async isAwaited(place: DocumentPlace): Promise<boolean> {
+    const { turns, jobs } = this.parts;
+    for (const id of await turns.jobsOf(place)) {
+      const job = await jobs.get(id);
+      if (job !== null && !isEnded(job)) return true;
+    }
+    return false;
   }
 
   private async discard({ id }: Pick<ReceivedFile, 'id'>): Promise<void> {
-    const { files, jobs, log } = this.parts;
-    this.reserved.delete(id);
+    const { jobs, log } = this.parts;
     try {
       // The job may have begun, and only the answer of the store was lost. Where that is not known, a sweep sees to it.
-      if ((await jobs.get(id)) === null) await files.delete(id);
+      if ((await jobs.get(id)) === null) await this.remove(id);
     } catch (error) {
       log.warn({ error, id }, 'a file that no job needs could not be removed yet');
     }
@@ -166,31 +231,69 @@ export class DocumentRequests implements DocumentsService {
   }
 
   private async sweep(): Promise<void> {
-    const { files, jobs, clock } = this.parts;
-    const found = await files.list();
-    if (found.length === 0) return;
-    const needed = new Set((await jobs.underWayKnown(DOCUMENT)).map(({ id }) => id));
-    for (const id of found) if (!needed.has(id) && clock.wallMs() - msOf(id) > ORPHANED_MS) await files.delete(id);
+    const { files, jobs, room, turns, clock } = this.parts;
+    const underWay = await jobs.underWayKnown(DOCUMENT);
+    for (const job of underWay) if (await this.isPointless(job)) await jobs.cancel(job.id).catch(ifConflict);
+    const needed = new Set(underWay.map(({ id }) => id));
+    const isOver = async (id: string): Promise<boolean> => {
+      const job = await jobs.get(id);
+      return job === null || isEnded(job);
+    };
+    await turns.sweep(async (id) => !needed.has(id) && (await isOver(id)));
+    const rooms = await room.list();
+    const nowMs = clock.wallMs();
+    for (const id of new Set([...(await files.list()), ...rooms.keys()])) {
+      if (needed.has(id)) continue;
+      const { isWhole, atMs } = rooms.get(id) ?? { isWhole: true, atMs: msOf(id) };
+      if (nowMs - atMs <= (isWhole ? ORPHANED_MS : BROKEN_OFF_MS)) continue;
+      // It may have begun just now.
+      if (await isOver(id)) await this.remove(id);
+    }
   }
 
-  /** Room for a file, beside what waits and what others of this process are about to store. Errors: overloaded. */
-  private async reserve(id: string, bytes: number): Promise<void> {
-    const { jobs, files, clock } = this.parts;
-    const waiting = await jobs.underWayKnown(DOCUMENT);
-    let taken = waiting.reduce((sum, { input }) => sum + (input as DocumentInput).file.bytes, 0);
-    for (const [other, { bytes: reserved, atMs }] of this.reserved)
-      // Nobody came back to begin its job.
-      if (atMs !== null && clock.monotonicMs() - atMs > ORPHANED_MS) this.reserved.delete(other);
-      else taken += reserved;
-    if (waiting.length + this.reserved.size < WAITING_MAX && (taken === 0 || taken + bytes <= files.bytesMax)) {
-      this.reserved.set(id, { bytes, atMs: null });
-      return;
+  /** Whether the collection of a job is gone: one that rests would do so for ever. */
+  private async isPointless({ collection, input }: JobRecord): Promise<boolean> {
+    try {
+      const { identity } = await this.parts.catalog.find(collection!);
+      return identity !== (input as DocumentInput).identity;
+    } catch (error) {
+      if (isQuiverError(error) && error.kind === 'not_found') return true;
+      throw error;
     }
-    throw new QuiverError(
-      'overloaded',
-      `server busy: ${waiting.length + this.reserved.size} documents of ${taken} bytes wait to be stored; ` +
-        'add more when some are',
-    );
+  }
+
+  private async remove(id: string): Promise<void> {
+    const { files, room } = this.parts;
+    await files.delete(id);
+    await room.release(id);
+  }
+
+  /** Room for a file. Errors: overloaded; unavailable; storage_failed. */
+  private async reserve(id: string, bytes: number, holders: string[]): Promise<void> {
+    const { files, room } = this.parts;
+    let arriving = bytes;
+    for (const other of this.arriving.values()) arriving += other;
+    this.arriving.set(id, bytes);
+    try {
+      if (arriving > (await files.left())) throw diskFull();
+      await room.reserve(id, bytes, holders);
+    } catch (error) {
+      this.arriving.delete(id);
+      throw error;
+    }
+  }
+
+  /** Notes now and then that a file still comes. */
+  private async *touching(id: string, content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    const { clock, room } = this.parts;
+    let touchedMs = clock.monotonicMs();
+    for await (const piece of content) {
+      if (clock.monotonicMs() - touchedMs > TOUCH_EVERY_MS) {
+        touchedMs = clock.monotonicMs();
+        await room.touch(id);
+      }
+      yield piece;
+    }
   }
 
   private async ended(begun: JobView, waitMs: number): Promise<JobView> {
@@ -208,8 +311,10 @@ export class DocumentRequests implements DocumentsService {
   }
 }
 
-function isOf(input: DocumentInput, { identity, documentId }: Pick<DocumentInput, 'identity' | 'documentId'>): boolean {
-  return input.identity === identity && input.documentId === documentId;
+/** A job that is storing its document ends by itself. */
+function ifConflict(error: unknown): null {
+  if (isQuiverError(error) && error.kind === 'conflict') return null;
+  throw error;
 }
 
 /** A file on its way: how it begins, how long it is, and its checksum. */

@@ -1,12 +1,18 @@
-import { open, readdir, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { makeStableFolder, syncFolder } from '../../../shared/base/files/stable-folder';
 import type { DocumentSource } from '../../service/documents/formats/parsed-document';
 import type { WaitingFiles } from './waiting-files';
+import { isMissing } from '../../../shared/base/files/missing-file';
 
 /** Of a file that is still written. */
 const UNFINISHED = '.part';
+/** Of the disk: shards and their logs need it more. */
+const KEPT_PART = 0.1;
+const KEPT_BYTES_MAX = 4 * 1024 ** 3;
+/** What is left is looked at again after so many bytes. */
+const LOOK_EVERY_BYTES = 8 * 1024 ** 2;
 
 /** Files in a folder of the only process that there is: the embedded form. */
 export class FolderFiles implements WaitingFiles {
@@ -15,7 +21,17 @@ export class FolderFiles implements WaitingFiles {
   /** Files that are still written. Others that are unfinished are of a process that ended. */
   private readonly written = new Set<string>();
 
-  constructor(private readonly folder: string) {}
+  /** `diskOf`: tells of the disk of a folder, in bytes; default: the system. */
+  constructor(
+    private readonly folder: string,
+    private readonly diskOf: (folder: string) => Promise<{ free: number; size: number }> = systemDisk,
+  ) {}
+
+  async left(): Promise<number> {
+    // The folder itself is made with the first file.
+    const { free, size } = await stored(() => this.diskOf(dirname(this.folder)));
+    return Math.max(0, free - Math.min(KEPT_PART * size, KEPT_BYTES_MAX));
+  }
 
   async put(id: string, content: AsyncIterable<Buffer>): Promise<void> {
     const path = this.pathOf(id);
@@ -26,7 +42,14 @@ export class FolderFiles implements WaitingFiles {
       await stored(async () => makeStableFolder(this.folder, 0o700));
       const file = await stored(() => open(unfinished, 'wx', 0o600));
       try {
-        for await (const piece of content) await stored(() => file.appendFile(piece));
+        let unseen = 0;
+        for await (const piece of content) {
+          await stored(() => file.appendFile(piece));
+          unseen += piece.length;
+          if (unseen < LOOK_EVERY_BYTES) continue;
+          unseen = 0;
+          if ((await this.left()) === 0) throw diskFull();
+        }
         await stored(() => file.sync());
       } finally {
         await file.close();
@@ -87,10 +110,20 @@ async function stored<Result>(work: () => Promise<Result>): Promise<Result> {
   }
 }
 
-function failed(cause: unknown): QuiverError {
-  return new QuiverError('storage_failed', 'the disk could not hold the document until its turn', { cause });
+/** What waits is refused before it takes the room of what is stored. */
+export function diskFull(): QuiverError {
+  return new QuiverError(
+    'overloaded',
+    'server busy: the disk has no room for documents that wait, beside what is kept for stored data; ' +
+      'add more when some are stored, or give the disk more room',
+  );
 }
 
-function isMissing(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'ENOENT';
+async function systemDisk(folder: string): Promise<{ free: number; size: number }> {
+  const { bavail, blocks, bsize } = await statfs(folder);
+  return { free: bavail * bsize, size: blocks * bsize };
+}
+
+function failed(cause: unknown): QuiverError {
+  return new QuiverError('storage_failed', 'the disk could not hold the document until its turn', { cause });
 }

@@ -26,6 +26,10 @@ export class StoreFiles implements WaitingFiles {
 
   constructor(private readonly store: ClusterStore) {}
 
+  async left(): Promise<number> {
+    return Infinity;
+  }
+
   async put(id: string, content: AsyncIterable<Buffer>): Promise<void> {
     let pieces = 0;
     await this.note(id, null);

@@ -4,9 +4,12 @@ import type { DocumentSource } from '../../service/documents/formats/parsed-docu
 export interface WaitingFiles {
   /** Bytes that may wait at once. */
   readonly bytesMax: number;
+  /** Bytes that their place can take now, beside what it keeps for others. Errors: storage_failed. */
+  left(): Promise<number>;
   /**
    * Stores a file; it is on stable storage, and whoever drives jobs can read it, when this resolves. Errors:
-   * storage_failed; unavailable; those of `content`, and nothing is kept then.
+   * storage_failed; overloaded, when the place gets full meanwhile; unavailable; those of `content`. Nothing is kept
+   * then.
    */
   put(id: string, content: AsyncIterable<Buffer>): Promise<void>;
   /** Where its bytes are; null: it is not there. Errors: unavailable; storage_failed. */

@@ -25,11 +25,17 @@ export interface JobKind {
   readonly rights: JobRights;
   /** How many may run at the same time; others wait. */
   readonly atOnce: number;
+  /**
+   * Whose turn a job takes, from the widest to the narrowest, such as a key and a collection: those of whom the fewest
+   * run come first. Default: the oldest does.
+   */
+  sharesOf?(record: JobRecord): readonly string[];
   /** Why a job of this kind can't rest, or be given up, for people; absent: it can. */
   readonly unpausable?: string;
   readonly uncancellable?: string;
-  /** The same of one job, as it is stored; null: it can be given up. Asked in the transaction that gives it up. */
+  /** The same of one job, as it is stored; null: it can. Asked in the transaction that gives it up, or pauses it. */
   uncancellableAt?(record: JobRecord): string | null;
+  unpausableAt?(record: JobRecord): string | null;
   /**
    * Does the work, or goes on with it from `record.notes`, and answers what comes of it. Once `stop` is aborted, it
    * ends soon, in any way. An error that may pass is tried again, after a while; each other one fails the job.

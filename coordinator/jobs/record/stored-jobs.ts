@@ -21,6 +21,7 @@ import {
   newJobRecord,
 } from './job-record';
 import type { JobSource } from './job-source';
+import { isOlder, JobTurns } from './job-turns';
 
 /** What is over is kept for so long, and at most so many of each kind: the oldest are forgotten first. */
 const ENDED_KEPT_MS = 7 * 24 * 3_600_000;
@@ -82,7 +83,12 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
     const { record, guards, changes } = this.begun(job);
     const result = await this.parts.store.transact(guards, changes);
     if (!result.applied) throw tooBusy();
-    this.entries.put({ key: jobPath(job.id), value: jobToValue(record), revision: result.revision });
+    return this.noteBegun(record, result.revision);
+  }
+
+  /** Takes a job that began in a transaction of the caller's. */
+  noteBegun(record: JobRecord, revision: number): JobView {
+    this.entries.put({ key: jobPath(record.id), value: jobToValue(record), revision });
     return this.view(record);
   }
 
@@ -151,6 +157,8 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
       if (kind.unpausable !== undefined)
         throw new QuiverError('invalid_parameter', `job ${id} can’t be paused: ${kind.unpausable}`);
       if (record.isGivenUp === true) throw new QuiverError('conflict', `job ${id} is being cancelled`);
+      const reason = record.state === 'paused' ? null : (kind.unpausableAt?.(record) ?? null);
+      if (reason !== null) throw new QuiverError('conflict', `job ${id} can’t be paused: ${reason}`);
       return record.state === 'paused' ? record : { ...record, state: 'paused', since: null, waitsFor: null };
     });
   }
@@ -167,22 +175,21 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
     return isGivenUp === true ? 'cancelling' : 'running';
   }
 
-  /** By kind, the oldest of those that may run; all that were given up. */
+  /** Of each kind those whose turn it is; all that were given up. */
   *due({ isRunning, isResting }: Runs<JobRecord>): Iterable<Watched<JobRecord>> {
     const known = this.entries.all();
     this.forget(known);
-    const room = new Map([...this.byKind].map(([kind, { atOnce }]) => [kind, atOnce]));
-    const waiting = new Map<string, Watched<JobRecord>[]>();
+    const turns = new Map([...this.byKind].map(([name, kind]) => [name, new JobTurns(kind)]));
     for (const found of known) {
       const { kind, state, isGivenUp = false } = found.value;
-      const atOnce = this.byKind.get(kind)?.atOnce;
-      if (atOnce === undefined || state === 'paused' || isEnded(found.value)) continue;
+      const turnsOfKind = turns.get(kind);
+      if (turnsOfKind === undefined || state === 'paused' || isEnded(found.value)) continue;
       if (isGivenUp) yield found;
-      else if (isRunning(found.key)) room.set(kind, room.get(kind)! - 1);
+      else if (isRunning(found.key)) turnsOfKind.noteRunning(found.value);
       // One that waits for its next attempt lets others go first.
-      else if (!isResting(found)) waiting.set(kind, oldest(waiting.get(kind) ?? [], found, atOnce));
+      else if (!isResting(found)) turnsOfKind.add(found);
     }
-    for (const [kind, found] of waiting) yield* found.slice(0, Math.max(0, room.get(kind)!));
+    for (const turnsOfKind of turns.values()) yield* turnsOfKind.next();
   }
 
   isOvertaken(begun: JobRecord, now: JobRecord | null): boolean {
@@ -391,18 +398,6 @@ class DrivenJob implements RunningJob {
   async settled(): Promise<void> {
     await this.storing;
   }
-}
-
-/** The oldest of these, at most `max`, in their order. */
-function oldest(known: Watched<JobRecord>[], found: Watched<JobRecord>, max: number): Watched<JobRecord>[] {
-  if (known.length >= max && !isOlder(found, known[known.length - 1])) return known;
-  const at = known.findIndex((one) => isOlder(found, one));
-  known.splice(at < 0 ? known.length : at, 0, found);
-  return known.slice(0, max);
-}
-
-function isOlder({ value: a }: Watched<JobRecord>, { value: b }: Watched<JobRecord>): boolean {
-  return a.createdAt === b.createdAt ? a.id < b.id : a.createdAt < b.createdAt;
 }
 
 function tooBusy(): QuiverError {

@@ -21,6 +21,9 @@ export const RESERVED_FIELDS: readonly string[] = [
   'start',
 ];
 
+/** Fields of a row whose names the service uses are under this. */
+const ROW = 'row';
+
 /** A document as it is stored. */
 export interface DocumentFacts {
   documentId: string;
@@ -64,20 +67,21 @@ export interface WantedChunk {
 export function* wantedChunks(
   facts: DocumentFacts,
   chunks: readonly DocumentChunk[],
-  { metadata, textInMetadata }: StoredChunkOptions,
+  options: StoredChunkOptions,
   {
     rowFields,
     mustFit,
   }: { rowFields: (row: number) => Record<string, unknown>; mustFit: (chunk: WantedChunk) => void },
 ): Generator<undefined, WantedChunk[]> {
   const { documentId, key, source } = facts;
+  const { metadata, textInMetadata } = options;
   const wanted: WantedChunk[] = [];
   for (const [index, { text, start, end, page, headings, row }] of chunks.entries()) {
     const chunk: WantedChunk = {
       externalId: documentChunkId(documentId, index),
       text,
       metadata: JSON.stringify({
-        ...(row !== undefined && rowFields(row)),
+        ...(row !== undefined && rowMetadata(rowFields(row), options)),
         ...metadata,
         ...(textInMetadata && { text }),
         [DOCUMENT_ID]: documentId,
@@ -96,6 +100,16 @@ export function* wantedChunks(
     yield;
   }
   return wanted;
+}
+
+/** The fields of a table's row as they are in metadata: none can be taken for what the service says. */
+function rowMetadata(fields: Record<string, unknown>, { textInMetadata }: StoredChunkOptions): object {
+  const isTaken = ([name]: [string, unknown]): boolean =>
+    name === ROW || RESERVED_FIELDS.includes(name) || (textInMetadata && name === 'text');
+  const all = Object.entries(fields);
+  const taken = all.filter(isTaken);
+  if (taken.length === 0) return fields;
+  return { ...Object.fromEntries(all.filter((field) => !isTaken(field))), [ROW]: Object.fromEntries(taken) };
 }
 
 function wholeOf({ type, title, pages, chunks, bytes, sha256, chunking, updatedAt, generation }: DocumentFacts) {

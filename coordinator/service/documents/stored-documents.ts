@@ -26,7 +26,7 @@ export class StoredDocuments {
   constructor(
     private readonly parts: {
       catalog: Pick<CollectionCatalog, 'known' | 'find'>;
-      vectors: Pick<VectorsService, 'scroll' | 'fetch' | 'exchange'>;
+      vectors: Pick<VectorsService, 'scroll' | 'fetch' | 'exchange' | 'revoke'>;
     },
   ) {}
 
@@ -59,8 +59,7 @@ export class StoredDocuments {
 
   /** The first chunk of a document that a job stored; null: it has none. */
   async first(collection: string, documentId: string): Promise<VectorView | null> {
-    const found = await this.fetched(collection, [documentChunkId(documentId, 0)]);
-    return found.find((chunk) => firstView(chunk) !== null) ?? null;
+    return firstChunkOf(await this.fetched(collection, [documentChunkId(documentId, 0)]));
   }
 
   /** The chunks of a document that a job stored, with their vectors, as far as their metadata name it. */
@@ -151,6 +150,14 @@ export class StoredDocuments {
   exchange(collection: string, change: ItemExchange, writer?: KeyWriter): Promise<void> {
     return this.parts.vectors.exchange(collection, change, writer);
   }
+
+  /** As VectorsService has it, of an exchange of a document's chunks. */
+  revoke(
+    collection: string,
+    { identity, documentId, token }: { identity: string; documentId: string; token: string },
+  ): Promise<void> {
+    return this.parts.vectors.revoke(collection, { identity, token, externalId: documentChunkId(documentId, 0) });
+  }
 }
 
 const FIRST: Filter = { type: 'equals', path: CHUNK_INDEX, value: 0 };
@@ -164,8 +171,13 @@ function firstView({ externalId, metadata }: VectorView): DocumentView | null {
   return isJobs || externalId === chunkId(view.documentId, 0) ? view : null;
 }
 
+/** The first chunk among those of a document; null: it is not there. */
+export function firstChunkOf(chunks: readonly VectorView[]): VectorView | null {
+  return chunks.find((chunk) => firstView(chunk) !== null) ?? null;
+}
+
 /** Whether a job's chunks can be of this document. */
-function isJobs(documentId: string): boolean {
+export function isJobs(documentId: string): boolean {
   return documentOfChunk(documentChunkId(documentId, 0)) === documentId;
 }
 

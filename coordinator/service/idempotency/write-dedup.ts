@@ -24,19 +24,36 @@ export interface Once {
 export function dedupOf(
   { token, digest }: Pick<Once, 'token' | 'digest'>,
   nowMs: number,
-  { step = PLAIN_STEP, note = '' }: { step?: number; note?: string } = {},
+  { step = PLAIN_STEP, note = '', keptMs = KEPT_MS }: { step?: number; note?: string; keptMs?: number } = {},
 ): DedupOperation {
   return {
     type: 'dedup',
     token,
     digest,
     nowMs: Math.floor(nowMs),
-    keptMs: KEPT_MS,
+    keptMs,
     bytesMax: DEDUP_BYTES_MAX,
     step,
     note,
     term: NO_TERM,
   };
+}
+
+/** A write that is on its way for longer was lost. */
+const REVOCABLE_MS = 60 * 60 * 1000;
+
+/**
+ * The mark of a write that can be revoked, by a token of 128 bits, hexadecimal: as a first step, of which a shard keeps
+ * that it was taken, and not what became of each item.
+ */
+export function revocableOf(token: string, nowMs: number): DedupOperation {
+  // A step has a key for what it keeps of items; this one keeps nothing.
+  return dedupOf({ token, digest: token }, nowMs, { step: 0, note: token + token, keptMs: REVOCABLE_MS });
+}
+
+/** The mark after which that write is not done any more. It changes nothing where the write was taken before. */
+export function revocationOf(token: string, nowMs: number): DedupOperation {
+  return dedupOf({ token, digest: token }, nowMs, { note: 'revoked', keptMs: REVOCABLE_MS });
 }
 
 export function keyReused(): QuiverError {

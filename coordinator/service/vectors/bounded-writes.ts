@@ -37,6 +37,8 @@ interface BoundedWriteOptions {
   writer?: KeyWriter | undefined;
   /** As ItemWrites has it. */
   settle?: (() => Promise<void>) | undefined;
+  /** By which the write can be revoked; none of the others goes with it. */
+  token?: string | undefined;
 }
 
 /** A write that was let through. */
@@ -72,10 +74,14 @@ export class BoundedWrites {
     collection: CollectionRecord,
     operations: ItemOperation[],
     call: CallOptions,
-    { once, writer, settle }: BoundedWriteOptions,
+    { once, writer, settle, token }: BoundedWriteOptions,
   ): Promise<ItemResult[]> {
     const { writes } = this.parts;
-    if (!BoundedWrites.areBounded(collection, writer)) return writes.write(collection, operations, call, once, settle);
+    const make = (by?: Once, settling?: () => Promise<void>): Promise<ItemResult[]> =>
+      token === undefined
+        ? writes.write(collection, operations, call, by, settling)
+        : writes.writeRevocable(collection, operations, call, token);
+    if (!BoundedWrites.areBounded(collection, writer)) return make(once, settle);
     const ids = operations.flatMap(({ type, externalId }) => (type === 'upsert' ? [externalId] : []));
     const whole = writtenBy(operations, collection.dim);
     const intended: Intended = { ids: [...new Set(ids)], written: whole, once: once && `${once.token} ${once.digest}` };
@@ -102,7 +108,7 @@ export class BoundedWrites {
           throw error;
         }));
     try {
-      const results = await writes.write(collection, operations, call, watched, settling);
+      const results = await make(watched, settling);
       // What a repetition answers was counted the first time.
       if (isRepeated) admission?.settle(0, NOTHING_WRITTEN);
       else

@@ -1,5 +1,6 @@
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import {
+  type DedupOperation,
   EACH_VERSION,
   NO_VERSION,
   type CallOptions,
@@ -10,14 +11,15 @@ import {
   type WriteOutcome,
   type WriteResult,
 } from '../../../shared/contract/shard/shard-client';
+import type { AnswerOf } from '../../../shared/contract/shard/shard-read';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { CollectionRecord } from '../collections/collection-record';
 import type { ScatterGather } from '../routing/scatter-gather';
-import { groupByShard, inCallOrder } from '../routing/shard-router';
+import { groupByShard, inCallOrder, shardOf } from '../routing/shard-router';
 import type { ShardSets } from '../routing/shard-sets';
 import type { EncodedWriteOptions } from '../routing/encoded-writes';
 import type { EncodedItems, UpsertStatus } from '../service';
-import { type Once, keyReused, dedupOf } from '../idempotency/write-dedup';
+import { dedupOf, keyReused, type Once, revocableOf, revocationOf } from '../idempotency/write-dedup';
 import { judgedBefore, dedupRecordsOf, notedOutcomes, verdictText } from './begun-write';
 
 /** What became of one operation of a write. */
@@ -35,6 +37,8 @@ export type Judged = Pick<ItemOperation, 'externalId' | 'expected' | 'alone'>;
 
 /** Conflicts that an error names; the others are counted. */
 const CONFLICTS_SHOWN_MAX = 100;
+/** Items that are looked at in one read: a request takes 4 MiB, and an id may have 512 characters of four bytes. */
+const JUDGED_AT_ONCE = 2_000;
 
 /** Writes operations on items to the shards of a collection. */
 export class ItemWrites {
@@ -73,6 +77,40 @@ export class ItemWrites {
     const results = await this.writeAll(collection, operations, call);
     if (isBound) mustNotConflict(operations, results);
     return results;
+  }
+
+  /**
+   * As `write`, of items of one shard, until the token is revoked. Errors also: conflict, when it was, or when a write
+   * was made under it before.
+   */
+  async writeRevocable(
+    collection: CollectionRecord,
+    operations: ItemOperation[],
+    call: CallOptions,
+    token: string,
+  ): Promise<ItemResult[]> {
+    // A shard judges a single operation by itself.
+    if (operations.length > 1) await this.mustBeAsExpected(collection, operations, call);
+    const results = await this.writeAll(collection, operations, call, new RevocableWrite(token));
+    mustNotConflict(operations, results);
+    return results;
+  }
+
+  /**
+   * Once it resolves, a write under the token is done, or never will be, whoever makes it. `externalId`: of its shard.
+   * Errors: those of the shard.
+   */
+  async revoke(collection: CollectionRecord, token: string, externalId: string, call: CallOptions): Promise<void> {
+    const { sets, scatter, shards, clock } = this.parts;
+    await sets.inOne(collection, call, async (current) => {
+      const shard = shardOf(externalId, current.shards);
+      const [outcome] = await scatter.write(current, [shard], call, async (id) => {
+        const { outcomes } = await shards.write(id, [revocationOf(token, clock.wallMs())], call);
+        return outcomes[0];
+      });
+      if (outcome === 'refused')
+        throw new QuiverError('resharded', 'the collection changes its number of shards; the call may be retried');
+    });
   }
 
   /**
@@ -222,12 +260,12 @@ export class ItemWrites {
     collection: CollectionRecord,
     operations: ItemOperation[],
     call: CallOptions,
-    onceWrite?: OnceWrite,
+    marked?: MarkedWrite,
   ): Promise<ItemResult[]> {
     if (operations.length === 0) return [];
-    const results = await this.writeTo(collection, operations, call, onceWrite);
+    const results = await this.writeTo(collection, operations, call, marked);
     return results.some(({ outcome }) => outcome === 'refused')
-      ? this.writeRefused(collection, operations, results, call, onceWrite)
+      ? this.writeRefused(collection, operations, results, call, marked)
       : results;
   }
 
@@ -248,18 +286,16 @@ export class ItemWrites {
         current,
         groups.map(({ shard }) => shard),
         call,
-        (id, i) =>
-          shards.read(
-            id,
-            'fetch',
-            {
-              externalIds: groups[i].items.map(({ externalId }) => externalId),
-              vectors: false,
-              texts: false,
-              versions: true,
-            },
-            call,
-          ),
+        async (id, i) => {
+          const { items } = groups[i];
+          const answers: AnswerOf<'fetch'> = [];
+          for (let at = 0; at < items.length; at += JUDGED_AT_ONCE) {
+            const externalIds = items.slice(at, at + JUDGED_AT_ONCE).map(({ externalId }) => externalId);
+            const request = { externalIds, vectors: false, texts: false, versions: true };
+            answers.push(...(await shards.read(id, 'fetch', request, call)));
+          }
+          return answers;
+        },
       );
       return judged.length === 0 ? [] : inCallOrder(groups, answers);
     });
@@ -274,7 +310,7 @@ export class ItemWrites {
     collection: CollectionRecord,
     operations: ItemOperation[],
     call: CallOptions,
-    onceWrite?: OnceWrite,
+    marked?: MarkedWrite,
   ): Promise<ItemResult[]> {
     const groups = groupByShard(operations, collection.shards, (operation) => operation.externalId);
     const answers = await this.parts.scatter.write(
@@ -282,13 +318,13 @@ export class ItemWrites {
       groups.map((group) => group.shard),
       call,
       (id, i) =>
-        onceWrite === undefined
+        marked === undefined
           ? this.parts.shards.write(id, groups[i].items, call)
-          : this.writeWithDedup(id, groups[i].items, call, onceWrite),
+          : this.writeWithDedup(id, groups[i].items, call, marked),
     );
     return inCallOrder(
       groups,
-      answers.map((answer) => (onceWrite === undefined ? itemResults(answer) : itemResults(answer).slice(1))),
+      answers.map((answer) => (marked === undefined ? itemResults(answer) : itemResults(answer).slice(1))),
     );
   }
 
@@ -296,14 +332,12 @@ export class ItemWrites {
     id: ShardId,
     operations: ItemOperation[],
     call: CallOptions,
-    onceWrite: OnceWrite,
+    marked: MarkedWrite,
   ): Promise<WriteResult> {
     const { shards, clock } = this.parts;
-    const result = await shards.write(id, [dedupOf(onceWrite.once, clock.wallMs()), ...operations], call);
-    const [dedup] = result.outcomes;
-    if (dedup === 'withheld') throw keyReused();
-    if (dedup === 'absent') throw await judgedBefore(shards, id, onceWrite.once, call);
-    if (dedup === 'inserted') onceWrite.isFresh = true;
+    const result = await shards.write(id, [marked.markAt(clock.wallMs()), ...operations], call);
+    const refusal = await marked.refusalOf(result.outcomes[0], shards, id, call);
+    if (refusal !== null) throw refusal;
     return result;
   }
 
@@ -317,7 +351,7 @@ export class ItemWrites {
     operations: ItemOperation[],
     first: ItemResult[],
     call: CallOptions,
-    onceWrite?: OnceWrite,
+    marked?: MarkedWrite,
   ): Promise<ItemResult[]> {
     const { sets, clock } = this.parts;
     const results = [...first];
@@ -331,7 +365,7 @@ export class ItemWrites {
         current,
         refused.map((i) => operations[i]),
         call,
-        onceWrite,
+        marked,
       ).catch((error: unknown) => {
         throw isPart ? partlyWritten(error) : error;
       });
@@ -342,12 +376,49 @@ export class ItemWrites {
   }
 }
 
+/** A write whose parts a shard takes by a mark. */
+interface MarkedWrite {
+  markAt(nowMs: number): DedupOperation;
+  /** Why a shard did nothing, by what became of the mark; null: it did. */
+  refusalOf(
+    outcome: WriteOutcome,
+    shards: Pick<ShardClient, 'read'>,
+    id: ShardId,
+    call: CallOptions,
+  ): Promise<QuiverError | null>;
+}
+
 /** A write that is done once, under way. */
-class OnceWrite {
+class OnceWrite implements MarkedWrite {
   /** Whether some shard has done its part now. */
   isFresh = false;
 
   constructor(readonly once: Once) {}
+
+  markAt(nowMs: number): DedupOperation {
+    return dedupOf(this.once, nowMs);
+  }
+
+  async refusalOf(...[outcome, shards, id, call]: Parameters<MarkedWrite['refusalOf']>): Promise<QuiverError | null> {
+    if (outcome === 'withheld') return keyReused();
+    if (outcome === 'absent') return judgedBefore(shards, id, this.once, call);
+    if (outcome === 'inserted') this.isFresh = true;
+    return null;
+  }
+}
+
+/** A write that can be revoked. */
+class RevocableWrite implements MarkedWrite {
+  constructor(private readonly token: string) {}
+
+  markAt(nowMs: number): DedupOperation {
+    return revocableOf(this.token, nowMs);
+  }
+
+  async refusalOf(outcome: WriteOutcome): Promise<QuiverError | null> {
+    if (outcome === 'inserted' || outcome === 'refused') return null;
+    return new QuiverError('conflict', 'the write was revoked, or made before; nothing was written now');
+  }
 }
 
 /** The error, if it is one; throws any other. */

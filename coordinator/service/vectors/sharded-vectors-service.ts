@@ -250,13 +250,20 @@ export class ShardedVectorsService implements VectorsService {
     };
   }
 
-  async exchange(name: string, { identity, puts, gone }: ItemExchange, writer?: KeyWriter): Promise<void> {
+  async exchange(name: string, { identity, puts, gone, token }: ItemExchange, writer?: KeyWriter): Promise<void> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     if (collection.identity !== identity) throw collectionNotFound(name);
     const operations: ItemOperation[] = puts.length === 0 ? [] : this.upsertsOf(collection, puts, [], false);
     for (const { externalId, expected } of gone) operations.push({ type: 'delete', externalId, expected });
-    await this.bounded.write(collection, operations, call, { writer });
+    await this.bounded.write(collection, operations, call, { writer, token });
+  }
+
+  async revoke(name: string, { identity, token, externalId }: Parameters<VectorsService['revoke']>[1]): Promise<void> {
+    const call = this.scatter.begin();
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    if (collection.identity !== identity) throw collectionNotFound(name);
+    await this.writes.revoke(collection, token, externalId, call);
   }
 
   async deleteByFilter(name: string, given: Filter, once?: Once): Promise<{ deletedCount: number }> {

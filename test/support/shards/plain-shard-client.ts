@@ -409,6 +409,8 @@ function writeWithDedup(
   if (known !== undefined && known.record.verdict !== null) return all('withheld', 'absent');
   if (mark.step !== PLAIN_STEP && mark.step !== step) return all('outdated');
   if (mark.step === PLAIN_STEP && known !== undefined && known.result !== null) return known.result;
+  // Of a write that was taken before, a verdict comes too late.
+  if (mark.step === PLAIN_STEP && known !== undefined && operations.length === 0) return all('updated');
   const done = writeTo(shard, operations, atMs);
   const outcomes: WriteOutcome[] = ['inserted', ...done.outcomes];
   const { progress } = known?.record ?? { progress: null };

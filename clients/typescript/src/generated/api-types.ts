@@ -3431,6 +3431,8 @@ export interface Operations {
   /**
    * Delete a document with all of its chunks: DELETE /v1/collections/{name}/documents/{document_id}
    *
+   * Jobs that were begun before, and were to store it, are cancelled; one that is storing it is waited for, for some seconds: then the answer is 409.
+   *
    * Role: readwrite or admin.
    *
    * Error codes: 400, 401, 403, 404, 409, 429, 500.

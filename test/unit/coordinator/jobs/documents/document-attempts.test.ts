@@ -4,6 +4,7 @@ import { type JobRecord, newJobRecord } from '../../../../../coordinator/jobs/re
 import type { CollectionRecord } from '../../../../../coordinator/service/collections/collection-record';
 import type { ParsedDocument } from '../../../../../coordinator/service/documents/formats/parsed-document';
 import type { ItemExchange } from '../../../../../coordinator/service/service';
+import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
 import { systemClock } from '../../../../../shared/base/time/clock';
 import { eventually } from '../../../../support/eventually';
 
@@ -37,7 +38,9 @@ function kindOf({
   dim = COLLECTION.dim,
   parse = async () => parsed('Some text.'),
   embed = async (texts) => ({ vectors: texts.map(() => new Float32Array(dim)), unsettled: null, cut: [] }),
+  exchange = async (change) => void stored.push(change),
 }: {
+  exchange?: (change: ItemExchange) => Promise<void>;
   dim?: number;
   parse?: Parts['parser']['parse'];
   embed?: (texts: string[]) => ReturnType<Parts['embedder']['embedPassages']>;
@@ -48,17 +51,21 @@ function kindOf({
   return new DocumentKind({
     files: {
       bytesMax: 1,
+      left: unused,
       put: unused,
       list: unused,
       find: async () => ({ bytes: Buffer.from('') }),
       delete: async () => undefined,
     },
+    room: { release: async () => undefined },
     parser: { parse },
+    turns: { lastGeneration: async () => 1, end: async () => undefined },
     stored: {
       first: async () => null,
       chunks: async () => [],
       strays: async () => [],
-      exchange: async (_collection, change) => void stored.push(change),
+      exchange: (_collection, change) => exchange(change),
+      revoke: unused,
     },
     catalog: { find: async () => ({ ...COLLECTION, dim }), read: unused },
     embedder: {
@@ -70,6 +77,7 @@ function kindOf({
       settle: unused,
     },
     metadataBytesMax: 64 * 1024,
+    metadataFieldsMax: 100,
     clock: systemClock,
   });
 }
@@ -180,4 +188,65 @@ test('processes that stop of themselves, are paused, or wait for the model do no
   const last = running(INPUT, { record, foundState: 'running' });
   expect(await kindOf().run(last, never())).toMatchObject({ outcome: 'inserted' });
   expect(stored).toHaveLength(1);
+});
+
+describe('fields of rows', () => {
+  const table = (fields: Record<string, unknown>): ParsedDocument => ({
+    ...parsed('A row.'),
+    type: 'jsonl',
+    rows: [{ start: 0, end: 6, fields }],
+  });
+  const deep = (levels: number): unknown => (levels === 0 ? 1 : { x: deep(levels - 1) });
+  const ran = (fields: Record<string, unknown>, textInMetadata = false) =>
+    kindOf({ parse: async () => table(fields) }).run(running({ ...INPUT, textInMetadata }), never());
+
+  test.each([
+    ['are too deep', { a: deep(31) }, 'fields of row 1 are more than 31 levels deep'],
+    ['are too many', Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`f${i}`, i])), 'more than 100 keys'],
+    ['are beyond numbers', { a: [1, Infinity] }, 'range of a double'],
+  ])('that %s are refused as those of other metadata are', async (_what, fields, message) => {
+    await expect(ran(fields)).rejects.toMatchObject({
+      kind: 'limit_exceeded',
+      message: expect.stringContaining(message),
+    });
+    expect(stored).toEqual([]);
+    await ran({ a: deep(30) });
+  });
+
+  test('whose names are those of the service are under `row`, and change nothing of it', async () => {
+    const fields = { source: 'x', page: 7, headings: ['y'], document: { generation: 9e15 }, row: 1, year: 2, text: 3 };
+    await ran(fields);
+    const { year, ...taken } = fields;
+    const { text, ...withText } = taken;
+    expect(JSON.parse(stored[0].puts[0].metadata!)).toMatchObject({ source: 'a.txt', year, row: withText, text });
+    expect(JSON.parse(stored[0].puts[0].metadata!)).not.toHaveProperty('page');
+    expect(JSON.parse(stored[0].puts[0].metadata!)).toHaveProperty('document.generation', 1);
+    await ran(fields, true);
+    expect(JSON.parse(stored[1].puts[0].metadata!)).toMatchObject({ text: 'A row.', row: taken });
+    await ran({ ['__proto__']: 1, year });
+    expect(stored[2].puts[0].metadata).toContain('"year":2');
+  });
+});
+
+test('vectors of a run that was stopped are not kept, and those of one that is tried again are', async () => {
+  let embedded = 0;
+  let isAway = true;
+  const kind = kindOf({
+    embed: async (texts) => {
+      embedded += texts.length;
+      return { vectors: texts.map(() => new Float32Array(4)), unsettled: null, cut: [] };
+    },
+    exchange: async () => {
+      if (isAway) throw new QuiverError('unavailable', 'the shard is away');
+    },
+  });
+  await expect(kind.run(running(INPUT), never())).rejects.toThrow('away');
+  await expect(kind.run(running(INPUT), never())).rejects.toThrow('away');
+  expect(embedded).toBe(1);
+  const stop = new AbortController();
+  stop.abort();
+  await expect(kind.run(running(INPUT), stop.signal)).rejects.toThrow();
+  isAway = false;
+  await kind.run(running(INPUT), never());
+  expect(embedded).toBe(2);
 });

@@ -3,6 +3,7 @@ import type { NewDocument, VectorView } from '../../../../../coordinator/service
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
 import type { StoreChange } from '../../../../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
+import { type Clock, systemClock } from '../../../../../shared/base/time/clock';
 import { documentChunkId } from '../../../../../shared/contract/shard/chunk-id';
 import { InterceptedClusterStore } from '../../../../support/cluster/intercepted-cluster-store';
 import { eventually } from '../../../../support/eventually';
@@ -37,7 +38,7 @@ async function* bytesOf(text: string): AsyncGenerator<Buffer> {
 
 async function added(text: string, { collection = 'c', waitMs = 60_000, ...more }: any = {}) {
   const { documents } = plain.service;
-  const file = await documents.receive({ name: 'a.txt', content: bytesOf(text) });
+  const file = await documents.receive(collection, { name: 'a.txt', content: bytesOf(text) });
   const document: NewDocument = {
     file,
     key: 'k',
@@ -66,7 +67,13 @@ async function put(externalId: string, metadata: object, text = 'A user’s.'): 
   await plain.service.vectors.upsert('c', [{ externalId, source, metadata: JSON.stringify(metadata), text }]);
 }
 
-const files = async (): Promise<number> => (await plain.store.list('/q/document')).entries.length;
+const wholes = async (prefix: string): Promise<number> => (await plain.store.list(prefix)).entries.length;
+
+/** What is left of files and turns in the cluster store. */
+const files = async (): Promise<number> => {
+  const { entries } = await plain.store.list('/q/document-');
+  return entries.filter(({ key }) => key !== '/q/document-generation').length;
+};
 
 describe('what is a document’s own', () => {
   let id: string;
@@ -128,8 +135,11 @@ test('on_exists "error" sees jobs of its collection alone', async () => {
 
 describe('room for files', () => {
   const MAX = 100 * 1024 * 1024;
-  const receive = (content: AsyncIterable<Buffer>, bytesMax?: number) =>
-    plain.service.documents.receive({ name: 'a.txt', content, bytesMax });
+  const receive = (
+    content: AsyncIterable<Buffer>,
+    bytesMax?: number,
+    { collection = 'c', holder }: { collection?: string; holder?: string } = {},
+  ) => plain.service.documents.receive(collection, { name: 'a.txt', content, bytesMax, holder });
   /** A file whose end comes when it is let go. */
   const held = () => {
     let release = (): void => undefined;
@@ -149,13 +159,12 @@ describe('room for files', () => {
   test('is taken before they are stored, by their announced or greatest length, and given back', async () => {
     const first = held();
     const second = held();
-    const under = [receive(first.content), receive(second.content, MAX + 1)];
-    await eventually('both are on their way', async () => (await files()) === 2);
+    const under = [receive(first.content), receive(second.content, MAX + 1, { collection: 'd' })];
+    await eventually('both are on their way', async () => (await wholes('/q/document-files/')) === 2);
     const stored = store.transactions.length;
     await expect(receive(bytesOf('Too many.'))).rejects.toMatchObject({ kind: 'overloaded' });
     await expect(receive(bytesOf('Too many.'), MAX - 1)).rejects.toMatchObject({ kind: 'overloaded' });
     expect(store.transactions.length).toBe(stored);
-    await receive(bytesOf('Small.'), 6);
     first.release();
     await under[0];
     await receive(bytesOf('It has room.'));
@@ -173,9 +182,9 @@ describe('room for files', () => {
       await expect(receive(bytesOf(''))).rejects.toMatchObject({ kind: 'invalid_parameter' });
     const all = Array.from({ length: 5 }, held);
     const received = await Promise.allSettled(
-      all.map(async ({ content, release }) => {
+      all.map(async ({ content, release }, i) => {
         try {
-          await receive(content);
+          await receive(content, undefined, { collection: i % 2 === 0 ? 'c' : 'd' });
         } finally {
           for (const other of all) other.release();
           release();
@@ -184,6 +193,85 @@ describe('room for files', () => {
     );
     expect(received.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
   });
+});
+
+describe('shares of the room', () => {
+  const receive = (bytesMax: number, collection: string, holder?: string) =>
+    plain.service.documents.receive(collection, { name: 'a.txt', content: bytesOf('Text.'), bytesMax, holder });
+  const full = expect.objectContaining({ kind: 'overloaded', message: expect.stringContaining('left for all others') });
+
+  test('nobody has more files than are left for others, collections and keys', async () => {
+    // 20,000 files have room together.
+    const room = { files: 9_998, bytes: 9_998 };
+    for (const path of ['total', 'of/key:one'])
+      await store.transact([], [{ type: 'put', key: `/q/document-rooms/${path}`, value: JSON.stringify(room) }]);
+    await receive(5, 'c', 'one');
+    await receive(5, 'c', 'one');
+    await expect(receive(5, 'd', 'one')).rejects.toEqual(full);
+    for (let i = 0; i < 3; i += 1) await receive(5, 'd', 'two');
+  });
+
+  test('what a collection that is gone left is given up: one that rests, too', async () => {
+    const { job } = await added(LONG, { waitMs: 0 });
+    await plain.service.jobs.pause(job.id);
+    await plain.service.collections.delete('c');
+    await drive();
+    await eventually('it is cancelled', async () => (await plain.service.jobs.get(job.id)).state === 'cancelled');
+    await eventually('nothing is left', async () => (await files()) === 0);
+  });
+});
+
+test('a file that comes slowly is not taken for one that nobody needs, and one that broke off is', async () => {
+  plain.service.close();
+  let lateMs = 0;
+  const clock: Clock = {
+    wallMs: () => systemClock.wallMs() + lateMs,
+    monotonicMs: () => systemClock.monotonicMs() + lateMs,
+  };
+  const { shards } = plain;
+  plain = await plainService({ store, shards, clock });
+  const steps = [0, 1, 2].map(() => {
+    let pass = (): void => undefined;
+    return { passed: new Promise<void>((resolve) => (pass = resolve)), pass: () => pass() };
+  });
+  let seen = 0;
+  async function* slow(): AsyncGenerator<Buffer> {
+    for (const { passed } of steps) {
+      seen += 1;
+      await passed;
+      yield Buffer.from('A text. ');
+    }
+  }
+  const received = plain.service.documents.receive('c', { name: 'a.txt', content: slow() });
+  await eventually('it comes', async () => seen === 1);
+  lateMs += 3 * 3_600_000;
+  steps[0].pass();
+  await eventually('more of it comes', async () => seen === 2);
+  await plain.service.documents.receive('c', { name: 'b.txt', content: bytesOf('Of no job.') });
+  await drive();
+  expect(await wholes('/q/document-rooms/file/')).toBe(2);
+  lateMs += 2 * 3_600_000;
+  steps[1].pass();
+  await eventually('more of it comes', async () => seen === 3);
+  await drive();
+  await eventually('the other one is gone', async () => (await wholes('/q/document-rooms/file/')) === 1);
+  steps[2].pass();
+  const { documentId } = await received.then((file) =>
+    plain.service.documents.add(
+      'c',
+      {
+        file,
+        key: 'k',
+        metadata: undefined,
+        chunking: {},
+        onExists: 'replace',
+        expiresAt: undefined,
+        textInMetadata: false,
+      },
+      60_000,
+    ),
+  );
+  expect(await plain.service.documents.get('c', documentId)).toMatchObject({ bytes: 24 });
 });
 
 describe('a job whose beginning the store may have taken', () => {

@@ -97,3 +97,32 @@ test('a file in the store of which the end never came is found by its first piec
   await files.delete('document-1');
   expect((await store.list('/q/document')).entries).toEqual([]);
 });
+
+describe('in a folder', () => {
+  const GIB = 1024 ** 3;
+  const disk = { free: 0, size: 0 };
+  const files = () => new FolderFiles(join(folder, 'documents'), async () => disk);
+
+  test.each([
+    [100, 100, 96],
+    [3, 100, 0],
+    [5, 20, 3],
+    [1, 20, 0],
+  ])('of %d GiB that are free of %d, %d are left for files', async (free, size, left) => {
+    Object.assign(disk, { free: free * GIB, size: size * GIB });
+    expect(await files().left()).toBe(left * GIB);
+  });
+
+  test('one breaks off when the disk gets full meanwhile, and leaves nothing', async () => {
+    Object.assign(disk, { free: 50 * GIB, size: 100 * GIB });
+    async function* filling(): AsyncGenerator<Buffer> {
+      for (let part = 0; part < 3; part += 1) {
+        if (part === 1) disk.free = GIB;
+        yield Buffer.alloc(9 * 1024 ** 2);
+      }
+      throw new Error('it is read on');
+    }
+    await expect(files().put('document-1', filling())).rejects.toMatchObject({ kind: 'overloaded' });
+    expect(readdirSync(join(folder, 'documents'))).toEqual([]);
+  });
+});

@@ -1,0 +1,116 @@
+import type { ClusterStore, StoreEntry } from '../../../shared/cluster-store/cluster-store';
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import type { JobView } from '../../service/jobs-service';
+import type { StampClock } from '../../service/routing/stamp-clock';
+import type { NewJob } from '../record/job-record';
+import type { StoredJobs } from '../record/stored-jobs';
+
+/** `/q/document-turns/<identity of the collection>/<document id>/<job id>`: while the job is under way. */
+const TURNS_PREFIX = '/q/document-turns/';
+/** `/q/document-generation`: that of the upload which was asked for last. */
+const GENERATION_PATH = '/q/document-generation';
+/** Every failed attempt means that another upload was asked for elsewhere. */
+const ATTEMPTS_MAX = 64;
+const DELETED_AT_ONCE = 100;
+
+/** A document in a collection. */
+export interface DocumentPlace {
+  /** Of the collection. */
+  identity: string;
+  documentId: string;
+}
+
+/**
+ * The order of uploads, and which jobs store a document. The order is that of the cluster store, whatever the clocks of
+ * coordinators say; generations follow them only so that they rise when the store is put back.
+ */
+export class DocumentTurns {
+  private last = { generation: 0, revision: 0 };
+  private begun: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly parts: {
+      store: ClusterStore;
+      jobs: Pick<StoredJobs, 'begun' | 'noteBegun'>;
+      stamps: Pick<StampClock, 'reserve'>;
+    },
+  ) {}
+
+  /** Begins the job that stores a document, with the generation of its upload. Errors: unavailable; commit_unknown. */
+  begin(place: DocumentPlace, jobOf: (generation: number) => NewJob): Promise<JobView> {
+    // Those of this process do not take turns from one another.
+    const begun = this.begun.then(() => this.beginNext(place, jobOf));
+    this.begun = begun.catch(() => undefined);
+    return begun;
+  }
+
+  /** Ids of the jobs that store it: one that has just ended may be among them. Errors: unavailable. */
+  async jobsOf(place: DocumentPlace): Promise<string[]> {
+    const { entries } = await this.parts.store.list(prefixOf(place));
+    return entries.map(({ key }) => jobIn(key));
+  }
+
+  /** Of the upload that was asked for last, anywhere: what is higher is of no upload here. Errors: unavailable. */
+  async lastGeneration(): Promise<number> {
+    return generationIn(await this.parts.store.get(GENERATION_PATH));
+  }
+
+  /** Its job is over. Errors: unavailable. */
+  async end(place: DocumentPlace, job: string): Promise<void> {
+    await this.parts.store.transact([], [{ type: 'delete', key: prefixOf(place) + job }]);
+  }
+
+  /** Removes those of jobs that are over by now: `isOver` tells of some. Errors: unavailable; those of `isOver`. */
+  async sweep(isOver: (job: string) => Promise<boolean>): Promise<void> {
+    const { store } = this.parts;
+    const { entries } = await store.list(TURNS_PREFIX);
+    const over: string[] = [];
+    for (const { key } of entries) if (await isOver(jobIn(key))) over.push(key);
+    for (let at = 0; at < over.length; at += DELETED_AT_ONCE)
+      await store.transact(
+        [],
+        over.slice(at, at + DELETED_AT_ONCE).map((key) => ({ type: 'delete', key })),
+      );
+  }
+
+  private async beginNext(place: DocumentPlace, jobOf: (generation: number) => NewJob): Promise<JobView> {
+    const { store, jobs, stamps } = this.parts;
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      const generation = Math.max(this.last.generation + 1, stamps.reserve(1));
+      const job = jobOf(generation);
+      const { record, guards, changes } = jobs.begun(job);
+      const before = this.last.revision;
+      const result = await store.transact(
+        [{ key: GENERATION_PATH, revision: before }, ...guards],
+        [
+          ...changes,
+          { type: 'put', key: GENERATION_PATH, value: JSON.stringify({ generation }) },
+          { type: 'put', key: prefixOf(place) + job.id, value: '{}' },
+        ],
+      );
+      if (result.applied) {
+        this.last = { generation, revision: result.revision };
+        return jobs.noteBegun(record, result.revision);
+      }
+      const [found] = result.current;
+      this.last = { generation: generationIn(found), revision: found?.revision ?? 0 };
+      // The job is there already.
+      if (this.last.revision === before) break;
+    }
+    throw new QuiverError('unavailable', 'the cluster store is too busy; the call may be retried');
+  }
+}
+
+function prefixOf({ identity, documentId }: DocumentPlace): string {
+  return `${TURNS_PREFIX}${identity}/${documentId}/`;
+}
+
+function jobIn(key: string): string {
+  return key.slice(key.lastIndexOf('/') + 1);
+}
+
+function generationIn(entry: StoreEntry | null): number {
+  if (entry === null) return 0;
+  const { generation } = JSON.parse(entry.value) as { generation?: unknown };
+  return Number.isSafeInteger(generation) ? (generation as number) : 0;
+}

@@ -1,0 +1,93 @@
+import { DocumentRoom } from '../../../../../coordinator/jobs/documents/document-room';
+import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
+import type { ClusterStore } from '../../../../../shared/cluster-store/cluster-store';
+import { isQuiverError } from '../../../../../shared/base/errors/quiver-error';
+import { systemClock } from '../../../../../shared/base/time/clock';
+import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
+import { runSeed, seededRandom } from '../../../../support/values/random';
+
+/** Room for files that wait, over several processes. */
+
+const BOUNDS = { filesMax: 12, bytesMax: 1_000 };
+const random = seededRandom(runSeed('room of documents'));
+
+let store: ClusterStore;
+beforeEach(async () => {
+  store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
+});
+afterEach(() => store.close());
+
+const roomOf = () => new DocumentRoom({ store, clock: systemClock, bounds: BOUNDS });
+
+async function isTaken(taken: Promise<void>): Promise<boolean> {
+  try {
+    await taken;
+    return true;
+  } catch (error) {
+    if (isQuiverError(error) && error.kind === 'overloaded') return false;
+    throw error;
+  }
+}
+
+async function sums(): Promise<Map<string, { files: number; bytes: number }>> {
+  const { entries } = await store.list('/q/document-rooms/');
+  const found = new Map<string, { files: number; bytes: number }>();
+  for (const { key, value } of entries)
+    if (!key.includes('/file/')) found.set(key.replace('/q/document-rooms/', ''), JSON.parse(value));
+  return found;
+}
+
+test('processes that take room at once never exceed it, and sums are those of the files', async () => {
+  const rooms = [roomOf(), roomOf(), roomOf()];
+  const there: string[] = [];
+  for (let round = 0; round < 60; round += 1) {
+    const calls = Array.from({ length: 6 }, async (_, i) => {
+      const room = rooms[i % rooms.length];
+      const dice = random();
+      const known = there[Math.floor(random() * there.length)];
+      if (dice < 0.6) {
+        const id = `document-${round}-${i}`;
+        const holders = [`collection:${Math.floor(random() * 4)}`, `key:${Math.floor(random() * 3)}`];
+        if (await isTaken(room.reserve(id, Math.ceil(random() * 150), holders))) there.push(id);
+      } else if (known !== undefined && dice < 0.8) await room.fill(known, Math.ceil(random() * 150));
+      else if (known !== undefined) await room.release(known);
+    });
+    await Promise.all(calls);
+    const expected = new Map<string, { files: number; bytes: number }>();
+    for (const { bytes, holders } of (await rooms[0].list()).values())
+      for (const holder of ['total', ...holders.map((one) => `of/${one}`)]) {
+        const sum = expected.get(holder) ?? { files: 0, bytes: 0 };
+        expected.set(holder, { files: sum.files + 1, bytes: sum.bytes + bytes });
+      }
+    expect(await sums()).toEqual(expected);
+    expect(expected.get('total')?.files ?? 0).toBeLessThanOrEqual(BOUNDS.filesMax);
+  }
+});
+
+test('at most what is announced is taken, however many processes ask at once', async () => {
+  const rooms = Array.from({ length: 5 }, roomOf);
+  const taken = await Promise.all(
+    Array.from({ length: 20 }, (_, i) => isTaken(rooms[i % 5].reserve(`document-${i}`, 300, [`collection:${i}`]))),
+  );
+  expect(taken.filter(Boolean)).toHaveLength(3);
+  expect((await sums()).get('total')).toEqual({ files: 3, bytes: 900 });
+});
+
+test('nobody has more than is left for all others, and one file always has room', async () => {
+  const room = roomOf();
+  const take = (id: string, bytes: number, holder: string): Promise<boolean> =>
+    isTaken(room.reserve(id, bytes, [holder]));
+  expect(await take('huge', 5_000, 'a')).toBe(true);
+  await room.release('huge');
+  expect(await take('1', 400, 'a')).toBe(true);
+  expect(await take('2', 101, 'a')).toBe(true);
+  expect(await take('3', 100, 'a')).toBe(false);
+  expect(await take('4', 200, 'b')).toBe(true);
+  expect(await take('5', 99, 'b')).toBe(true);
+  expect(await take('6', 10, 'b')).toBe(false);
+  expect(await take('7', 200, 'c')).toBe(true);
+  await room.release('1');
+  expect(await take('6', 10, 'b')).toBe(true);
+  for (const id of ['2', '4', '5', '6', '7', 'nothing']) await room.release(id);
+  expect((await store.list('/q/document-rooms/')).entries).toEqual([]);
+});
