@@ -1,29 +1,28 @@
 // Makes one file of each program of the service: what it loads of the compiled sources and of npm's packages. A process
 // that reads one file starts in half the time of one that looks for six hundred.
-import { basename } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 
-/** The roles, and the threads that they start, each by the compiled file that it begins with. */
-const PROGRAMS = {
-  embedded: 'embedded/main',
+/** The roles, and the threads that serve for them, each by the compiled file that it begins with. */
+const ROLES = { embedded: 'embedded/main', coordinator: 'coordinator/main', node: 'node/main' };
+const SERVING_THREADS = {
   'http-thread': 'embedded/http-thread',
-  coordinator: 'coordinator/main',
   'cluster-http-thread': 'coordinator/cluster-http-thread',
-  node: 'node/main',
   'read-thread': 'node/read-thread',
+};
+/** Other threads, and the process of parsers, which Node loads as any file. */
+const OTHERS = {
   'embedding-worker': 'coordinator/models/transformers/embedding-worker',
   'projection-worker': 'coordinator/service/sampling/projection-worker',
   'parser-program': 'coordinator/service/documents/formats/parser-program',
 };
 
-/** The threads, and the process of parsers, which Node loads as any file. */
-const THREADS = [
-  'http-thread',
-  'cluster-http-thread',
-  'read-thread',
-  'embedding-worker',
-  'projection-worker',
-  'parser-program',
-];
+/**
+ * A thread is started by the name of its file: by this it is loaded as a role is (load-program.cjs).
+ * @param {string} name
+ */
+const loaderOf = (name) =>
+  `require('../../scripts/load-program.cjs').loadProgram(require.resolve('./${name}.code.js'));\n`;
 
 /**
  * Packages that are loaded from their own folders: because they look for files there, and only when they are needed.
@@ -62,7 +61,10 @@ const WITHOUT_LANGUAGES = {
 export async function bundlePrograms(dist) {
   // Not before the packages are installed.
   const { build } = await import('esbuild');
-  const entryPoints = Object.fromEntries(Object.entries(PROGRAMS).map(([name, path]) => [name, `./${path}.js`]));
+  const loaded = Object.entries(SERVING_THREADS).map(([name, path]) => [`${name}.code`, path]);
+  const entryPoints = Object.fromEntries(
+    [...Object.entries(ROLES), ...loaded, ...Object.entries(OTHERS)].map(([name, path]) => [name, `./${path}.js`]),
+  );
   const { metafile } = await build({
     absWorkingDir: dist,
     entryPoints,
@@ -80,8 +82,9 @@ export async function bundlePrograms(dist) {
     metafile: true,
   });
   for (const [file, { imports }] of Object.entries(metafile.outputs)) {
-    const isThread = THREADS.includes(basename(file, '.js'));
-    if (!isThread && imports.some(({ kind }) => kind === 'dynamic-import'))
+    const isLoadedByNode = Object.hasOwn(OTHERS, basename(file, '.js'));
+    if (!isLoadedByNode && imports.some(({ kind }) => kind === 'dynamic-import'))
       throw new Error(`there is an import() in ${file}`);
   }
+  for (const name of Object.keys(SERVING_THREADS)) writeFileSync(join(dist, 'programs', `${name}.js`), loaderOf(name));
 }

@@ -1,7 +1,17 @@
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { eventually } from '../../support/eventually';
 
 /** What a program compiles to is kept between processes, and nothing else about it changes. */
 
@@ -49,6 +59,31 @@ testOnNode20('what it compiled to is written once, and read by the next process'
   // Whoever compiles it writes the file again.
   expect(run()).toBe('as ever');
   expect(statSync(codeFile(), { bigint: true }).mtimeNs).toBe(mtimeNs);
+});
+
+testOnNode20.each([
+  ['a process', START],
+  [
+    'threads',
+    `for (let i = 0; i < 3; i++) new (require('node:worker_threads').Worker)(${JSON.stringify(START)}, { eval: true });`,
+  ],
+])('%s that a kill ends left what it compiled to', async (_, start) => {
+  writeFileSync(program, "if (process.env.STAYS) setInterval(() => {}, 1_000); else console.log('as ever');");
+  const child = spawn(process.execPath, ['-e', start], {
+    env: { ...process.env, PROGRAM: program, COMPILED: compiled, STAYS: '1' },
+    stdio: 'ignore',
+  });
+  const ended = new Promise((done) => child.once('exit', done));
+  const kept = join(compiled, `program.js.${process.version}-${process.arch}`);
+  try {
+    await eventually('it is there', () => existsSync(kept));
+  } finally {
+    child.kill('SIGKILL');
+    await ended;
+  }
+  const { mtimeNs } = statSync(kept, { bigint: true });
+  expect(run()).toBe('as ever');
+  expect(statSync(kept, { bigint: true }).mtimeNs).toBe(mtimeNs);
 });
 
 testOnNode20(
