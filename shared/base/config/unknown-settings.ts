@@ -75,17 +75,17 @@ function nearestSetting(name: string): string | null {
 }
 
 function nearestOf(given: string, names: readonly string[]): string | null {
-  const name = bare(given);
-  const words = wordsOf(given);
+  const { bare: name, words } = spellingOf(given);
   let nearest: string | null = null;
   let fewest = Infinity;
   for (const known of names) {
-    const other = bare(known);
+    const { bare: other, words: otherWords } = spellingOfKnown(known);
     const isShort = other.length < TYPED_WRONG_LENGTH_MIN - 1;
     // In lower case, a short name is a variable of somebody's shell.
     if (isShort && given !== given.toUpperCase()) continue;
-    if (name === other || (words.includes(' ') && words === wordsOf(known))) return known;
+    if (name === other || (words.includes(' ') && words === otherWords)) return known;
     const most = isShort ? 1 : editsAllowed(other.length);
+    if (Math.abs(name.length - other.length) > most) continue;
     const edits = editsBetween(name, other, most);
     if (edits > most || edits >= fewest || ((isShort || isOfAnother(given, known)) && !isSwapped(name, other)))
       continue;
@@ -112,10 +112,23 @@ function isSwapped(name: string, other: string): boolean {
   return name.length === other.length && [...name].sort().join('') === [...other].sort().join('');
 }
 
-function bare(name: string): string {
-  return name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '');
+interface Spelling {
+  /** Capitals and digits alone. */
+  bare: string;
+  /** Its words in capitals and in their order. */
+  words: string;
 }
 
-function wordsOf(name: string): string {
-  return name.toUpperCase().split('_').sort().join(' ');
+function spellingOf(name: string): Spelling {
+  const capitals = name.toUpperCase();
+  return { bare: capitals.replaceAll(/[^A-Z0-9]/g, ''), words: capitals.split('_').sort().join(' ') };
+}
+
+/** Compared with each variable of an environment, which a start would notice. */
+const KNOWN_SPELLINGS = new Map<string, Spelling>();
+
+function spellingOfKnown(name: string): Spelling {
+  let spelling = KNOWN_SPELLINGS.get(name);
+  if (spelling === undefined) KNOWN_SPELLINGS.set(name, (spelling = spellingOf(name)));
+  return spelling;
 }
