@@ -65,7 +65,8 @@ testOnNode20.each([
   ['a process', START],
   [
     'threads',
-    `for (let i = 0; i < 3; i++) new (require('node:worker_threads').Worker)(${JSON.stringify(START)}, { eval: true });`,
+    `const { Worker } = require('node:worker_threads');
+    for (let i = 0; i < 3; i++) new Worker(${JSON.stringify(START)}, { eval: true });`,
   ],
 ])('%s that a kill ends left what it compiled to', async (_, start) => {
   writeFileSync(program, "if (process.env.STAYS) setInterval(() => {}, 1_000); else console.log('as ever');");
