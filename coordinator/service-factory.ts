@@ -34,7 +34,11 @@ import type { JobRecord } from './jobs/record/job-record';
 import { JobRequests } from './jobs/record/job-requests';
 import type { JobSource } from './jobs/record/job-source';
 import { StoredJobs } from './jobs/record/stored-jobs';
-import { REINDEX_RIGHTS, RESHARD_RIGHTS, ReshardJobs } from './jobs/reshard/reshard-jobs';
+import { REEMBED_RIGHTS, REINDEX_RIGHTS, RESHARD_RIGHTS } from './jobs/reshard/reshard-job-view';
+import { ReshardJobs } from './jobs/reshard/reshard-jobs';
+import { ReembedRequests } from './jobs/reshard/reembed-requests';
+import { ItemEmbedder } from './jobs/reshard/item-embedder';
+import { VectorComparison } from './jobs/reshard/vector-comparison';
 import type { DriverLeadership } from './jobs/driving/owned-entry';
 import { EvaluateKind, JudgementRequests, type VariantSearch } from './jobs/evaluate/evaluate-kind';
 import { OptimizeKind } from './jobs/upkeep/optimize-kind';
@@ -207,7 +211,13 @@ export function createService(options: {
   const schedule = scheduleOf(config);
   const pace = new Pace(config.backupBytesPerSecond);
   let leadership: DriverLeadership = { guard: null };
-  const rightsOf = { backup: BACKUP_RIGHTS, restore: BACKUP_RIGHTS, reshard: RESHARD_RIGHTS, reindex: REINDEX_RIGHTS };
+  const rightsOf = {
+    backup: BACKUP_RIGHTS,
+    restore: BACKUP_RIGHTS,
+    reshard: RESHARD_RIGHTS,
+    reindex: REINDEX_RIGHTS,
+    reembed: REEMBED_RIGHTS,
+  };
   const upkeep = new ShardUpkeep({ catalog, shards, scatter, clock });
   const deep = new DeepReads(clock);
   const search = new ShardedSearchService({
@@ -221,6 +231,16 @@ export function createService(options: {
     observer: options.searchObserver,
   });
   const judgements = new StoredJudgements({ store, catalog, clock });
+  const reembeds = new ReembedRequests({
+    store,
+    clock,
+    reshards,
+    collection: (name) => catalog.shown(name),
+    dimensionOf: (embedding) => options.embedding.dimensionOf(embedding),
+    mustBeJudged: (collection, judged) => judgements.find(collection, judged),
+    obstacle: options.collectionObstacle ?? (() => null),
+  });
+  const itemEmbedder = new ItemEmbedder({ embedding: options.embedding, clock });
   const outcomes = new StoredOutcomes({ store, clock });
   const { documentFiles: files, parser } = options;
   const room = new DocumentRoom({ store, clock, bounds: { filesMax: WAITING_MAX, bytesMax: files.bytesMax } });
@@ -263,6 +283,7 @@ export function createService(options: {
   const turns = new DocumentTurns({ store, jobs: stored, stamps });
   const collections = new CatalogCollectionsService({
     reshards,
+    reembeds,
     upkeep: new UpkeepRequests({ upkeep, jobs: stored }),
     catalog,
     shards,
@@ -288,7 +309,7 @@ export function createService(options: {
   });
   const jobs = new JobRequests([
     new BackupJobs({ store, clock, requests: backups }),
-    new ReshardJobs({ store, clock, requests: reshards }),
+    new ReshardJobs({ store, clock, requests: reshards, reembeds }),
     stored,
   ]);
   const vectors = new ShardedVectorsService({
@@ -401,6 +422,16 @@ export function createService(options: {
         retireMs,
         drop: (intent) => collections.dropShards(intent),
         restores: new StoredRestores(store),
+        reembedding: {
+          vectors: itemEmbedder,
+          comparison: (name, transfers, stop) =>
+            new VectorComparison({
+              transfers,
+              vectors: itemEmbedder,
+              judged: async (judged) => (await judgements.find(name, judged)).judged,
+              stop,
+            }),
+        },
       });
       return started(resharder);
     },

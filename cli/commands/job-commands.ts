@@ -6,7 +6,7 @@ import { CommandError, EXIT_CODES } from '../command-error';
 import { printJson } from '../terminal/print';
 import { showProgress } from '../terminal/progress';
 import { table } from '../terminal/table';
-import { type ConnectionOptions, connect, connected } from './connected-command';
+import { type ConnectionOptions, connect, connected, wholeNumber } from './connected-command';
 
 type JobOptions = ConnectionOptions & { json?: true };
 
@@ -14,7 +14,7 @@ type JobOptions = ConnectionOptions & { json?: true };
 export function addJobCommands(program: Command, context: CommandContext): void {
   const jobs = program
     .command('jobs')
-    .description('long work, such as backups and reshards: list, show, wait, cancel, pause, resume');
+    .description('long work, such as backups and reshards: list, show, wait, cancel, pause, resume, switch, back');
   const command = (name: string, description: string): Command =>
     connected(jobs.command(name).description(description)).option('--json', 'print JSON');
 
@@ -66,10 +66,19 @@ export function addJobCommands(program: Command, context: CommandContext): void 
           EXIT_CODES.failed,
         );
     });
+  command('switch', 'let the new vectors of a reembed that is ready take over')
+    .argument('<id>')
+    .option('--keep-hours <hours>', 'how long there is a way back; also of one that has switched', wholeNumber(0, 744))
+    .action(async (id: string, options: JobOptions & { keepHours?: number }) => {
+      const { keepHours: keep_hours } = options;
+      const { jobs: api } = connect(context, options).client;
+      printJob(context, await api.switch(id, keep_hours === undefined ? {} : { keep_hours }), options);
+    });
   for (const [verb, description] of [
     ['cancel', 'give a job up, and take back what it made'],
     ['pause', 'let a job rest'],
     ['resume', 'go on with a job that is paused'],
+    ['back', 'go back to the vectors of before the switch of a reembed'],
   ] as const) {
     command(verb, description)
       .argument('<id>')

@@ -16,6 +16,14 @@ export interface JobsService {
   pause(id: string, caller?: Scoped): Promise<JobView>;
   /** Goes on with a job that is paused. Errors: as `pause`. */
   resume(id: string, caller?: Scoped): Promise<JobView>;
+  /**
+   * What a job has made takes the place of what clients use. `keepHours`: how long there is a way back, in place of
+   * what the job says; after the switch, too. Errors: as `cancel`; invalid_parameter for a kind that does not switch;
+   * conflict where it is not ready.
+   */
+  switch(id: string, keepHours: number | undefined, caller?: Scoped): Promise<JobView>;
+  /** Goes back to what was before the switch. Errors: as `switch`; conflict where there is no way back. */
+  back(id: string, caller?: Scoped): Promise<JobView>;
 }
 
 export const JOB_STATES = ['queued', 'running', 'paused', 'done', 'failed', 'cancelled'] as const;

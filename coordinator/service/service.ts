@@ -152,6 +152,29 @@ export interface CollectionsService {
   reshard(name: string, shards: number, dedup?: StoreDedup): Promise<ReshardView>;
   /** Gives a reshard up: the collection stays as it is. Errors: not_found, also when it is too late. */
   cancelReshard(name: string, dedup?: StoreDedup): Promise<ReshardView>;
+  /**
+   * Has the texts of the collection embedded anew, by a job: the vectors of another model take the place of those of
+   * now once they are all there. Errors: not_found; invalid_parameter for a model that it has or can't have;
+   * dimension_mismatch; already_exists while something of the kind is under way; limit_exceeded; unavailable.
+   */
+  reembed(name: string, request: ReembedRequest, dedup?: StoreDedup): Promise<JobView>;
+}
+
+/** How the texts of a collection are to be embedded anew. */
+export interface ReembedRequest {
+  embedding: CollectionEmbedding;
+  /** Of a model that fits any; undefined: the dimension that the collection has. */
+  dim?: number | undefined;
+  /** What vectors are made of; undefined: of an item's text. */
+  template?: string | undefined;
+  /** Items without a text make the job fail, or are left out. */
+  onNoText: 'fail' | 'drop';
+  /** With which queries the old vectors and the new ones are compared: texts of items, or judged ones. */
+  compare: { sample: number } | { judged: string };
+  /** Whether somebody has to say that the new vectors take over. */
+  switch: 'manual' | 'auto';
+  /** How long there is a way back; undefined: a day, where there is a model to go back to. */
+  keepHours?: number | undefined;
 }
 
 /** A change of a collection's number of shards, under way or failed. */
@@ -315,6 +338,8 @@ export interface VectorInput {
 export interface ItemExchange {
   /** Of the collection. */
   identity: string;
+  /** Of the collection, when the vectors were made. */
+  vectorsSince?: string | undefined;
   puts: VectorInput[];
   gone: GoneItem[];
   /** By which it can be revoked, where all of its items are in one shard: 128 bits, hexadecimal. Default: it can't. */

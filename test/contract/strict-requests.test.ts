@@ -20,7 +20,7 @@ interface Operation {
 }
 
 /** What the plain service or its state can't do: these fail by themselves, and tell nothing beside. */
-const FAILING = /\/answer$|backup|restore|reshard|cluster|sign_in|demo|jobs\/\{id\}/;
+const FAILING = /\/answer$|backup|restore|reshard|reembed|cluster|sign_in|demo|jobs\/\{id\}/;
 const UNKNOWN = 'zzyzx';
 
 const folder = mkdtempSync(join(tmpdir(), 'quiver-strict-'));

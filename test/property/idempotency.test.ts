@@ -1,3 +1,4 @@
+import { NO_REEMBEDDING } from '../support/shards/no-reembedding';
 import { StoredRestores } from '../../coordinator/jobs/restore/stored-restores';
 import type { Once } from '../../coordinator/service/idempotency/write-dedup';
 import { Resharder } from '../../coordinator/jobs/reshard/resharder';
@@ -228,6 +229,7 @@ class Clients {
       retireMs: 0,
       drop,
       restores: new StoredRestores(store),
+      reembedding: NO_REEMBEDDING,
     });
     await resharder.start();
     await this.coordinators[0].collections.reshard(COLLECTION, shards);

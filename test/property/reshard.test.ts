@@ -1,3 +1,4 @@
+import { NO_REEMBEDDING } from '../support/shards/no-reembedding';
 import { StoredRestores } from '../../coordinator/jobs/restore/stored-restores';
 import { type DriverLeadership, ONLY_DRIVER } from '../../coordinator/jobs/driving/owned-entry';
 import { Resharder } from '../../coordinator/jobs/reshard/resharder';
@@ -205,6 +206,7 @@ class Schedule {
       leadership,
       retireMs: 300,
       restores: new StoredRestores(store),
+      reembedding: NO_REEMBEDDING,
       drop: async (intent) => {
         for (let shard = 0; shard < intent.shards; shard += 1)
           await this.node.client.drop({ collectionUid: intent.uid, shard });

@@ -1,3 +1,4 @@
+import { NO_REEMBEDDING } from '../support/shards/no-reembedding';
 import { createHash } from 'node:crypto';
 import type { RunningService } from '../../coordinator/service-factory';
 import { StoredRestores } from '../../coordinator/jobs/restore/stored-restores';
@@ -542,6 +543,7 @@ describe('a cursor is refused', () => {
       leadership: ONLY_DRIVER,
       retireMs: 10,
       restores: new StoredRestores(story.store),
+      reembedding: NO_REEMBEDDING,
       drop: async () => undefined,
     });
     await resharder.start();

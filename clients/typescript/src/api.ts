@@ -62,6 +62,7 @@ export type AggregateAnswer = AnswerOf<'post_collections_name_aggregate'>;
 export type JudgedQueries = BodyOf<'put_collections_name_judgements_id'>;
 export type JudgedSet = AnswerOf<'get_collections_name_judgements_id'>;
 export type EvaluationRequest = BodyOf<'post_collections_name_evaluate'>;
+export type ReembedRequest = BodyOf<'post_collections_name_reembed'>;
 export type AnalysisRequest = BodyOf<'post_collections_name_analyse'>;
 export type AnalysisAnswer = AnswerOf<'post_collections_name_analyse'>;
 export type CountRequest = BodyOf<'post_collections_name_count'>;

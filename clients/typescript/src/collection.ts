@@ -126,6 +126,14 @@ export class QuiverCollection<Meta extends object = Metadata> {
     return this.transport.data({ method: 'DELETE', path: `${this.path}/reshard` }, options);
   }
 
+  /**
+   * Begins a job that embeds all texts anew with another model (admin). Once it is at its step `ready`, its result says
+   * how the vectors differ: `client.jobs.switch` lets the new ones take over, `client.jobs.back` goes back.
+   */
+  async reembed(request: api.ReembedRequest, options?: CallOptions): Promise<Job> {
+    return this.transport.data({ method: 'POST', path: `${this.path}/reembed`, json: request }, options);
+  }
+
   /** Compares calibrated with exact searches: the recall with its error, and times. */
   async recallCheck(request: api.RecallCheckRequest = {}, options?: CallOptions): Promise<RecallReport> {
     return this.post(

@@ -1,6 +1,7 @@
 /** Writes that a service does once under an `Idempotency-Key`; it ignores the header elsewhere. By method and path. */
 const DONE_ONCE = [
-  /^POST \/v1\/collections(\/[^/]+\/(upsert|bulk_upsert|delete_batch|delete_by_filter|update_by_filter|reshard))?$/,
+  /^POST \/v1\/collections(\/[^/]+\/(upsert|bulk_upsert|delete_batch|delete_by_filter|update_by_filter))?$/,
+  /^POST \/v1\/collections\/[^/]+\/(reshard|reembed)$/,
   /^DELETE \/v1\/collections\/[^/]+(\/reshard|\/delete\/[^/]+)?$/,
   /^PATCH \/v1\/collections\/[^/]+(\/vectors\/[^/]+)?$/,
   /^POST \/v1\/(documents\/upload|aliases)$/,

@@ -58,9 +58,33 @@ export class JobsApi {
     return this.send('POST', id, '/resume', options);
   }
 
-  private async send(method: ApiRequest['method'], id: string, path: string, options?: CallOptions): Promise<Job> {
+  /**
+   * Lets the new vectors of a reembed that is ready take over. `keep_hours`: how long there is a way back, also of one
+   * that has switched. 409 when it is not ready.
+   */
+  async switch(id: string, { keep_hours }: { keep_hours?: number } = {}, options?: CallOptions): Promise<Job> {
+    return this.send('POST', id, '/switch', options, keep_hours === undefined ? undefined : { keep_hours });
+  }
+
+  /** Goes back to the vectors of before the switch; 409 when there is no way back. */
+  async back(id: string, options?: CallOptions): Promise<Job> {
+    return this.send('POST', id, '/back', options);
+  }
+
+  private async send(
+    method: ApiRequest['method'],
+    id: string,
+    path: string,
+    options?: CallOptions,
+    json?: object,
+  ): Promise<Job> {
     return this.transport.data(
-      { method, path: `/v1/jobs/${encodeURIComponent(id)}${path}`, isRepeatable: true },
+      {
+        method,
+        path: `/v1/jobs/${encodeURIComponent(id)}${path}`,
+        isRepeatable: true,
+        ...(json !== undefined && { json }),
+      },
       options,
     );
   }

@@ -21,6 +21,7 @@ import { keyEndpoints } from './key-endpoints';
 import { operationsEndpoints } from './operations-endpoints';
 import { type MetricsText, publicEndpoints } from './public-endpoints';
 import { recallEndpoints } from './recall-endpoints';
+import { reembedEndpoints } from './reembed-endpoints';
 import { rerankEndpoints } from './rerank-endpoints';
 import { sampleEndpoints } from './sample-endpoints';
 import { searchEndpoints } from './search-endpoints';
@@ -99,6 +100,7 @@ export function endpointTable(parts: {
       formats,
       limits,
     }),
+    ...reembedEndpoints({ collections: service.collections, limits }),
     ...aliasEndpoints({ aliases: service.aliases }),
     ...vectorEndpoints({ vectors: service.vectors, search: service.search, formats, limits }),
     ...searchEndpoints({ search: service.search, limits }),

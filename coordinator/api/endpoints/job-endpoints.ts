@@ -2,6 +2,7 @@ import type { JobsService, JobView } from '../../service/jobs-service';
 import type { AliasLookUp } from '../../service/service';
 import { seeingOf } from '../requests/authorisation';
 import * as schemas from '../schema/job-schemas';
+import { switchBody } from '../schema/reembed-schemas';
 import { dataAnswer, defineEndpoint } from './define-endpoint';
 import type { Endpoint } from './endpoint';
 
@@ -93,6 +94,33 @@ export function jobEndpoints({ jobs, aliases }: { jobs: JobsService; aliases: Al
       summary: 'Go on with a job that is paused',
       errors: [403, 404, 409],
       handle: async ({ path, key }) => dataAnswer(jobData(await jobs.resume(path.id, await seeingOf(key, aliases)))),
+    }),
+    defineEndpoint({
+      ...shared,
+      method: 'POST',
+      template: '/v1/jobs/{id}/switch',
+      isAdministrative: true,
+      summary: 'Let what a job has made take over',
+      description:
+        'Of a reembed that is `ready`: from then on all calls use the new vectors, each either these or those ' +
+        'of before. With `keep_hours` also of one that has switched: it says anew until when there is a way ' +
+        'back. Of other kinds: 400.',
+      body: { type: 'json', required: false, schema: switchBody, example: { keep_hours: 48 } },
+      errors: [400, 403, 404, 409],
+      handle: async ({ path, body, key }) =>
+        dataAnswer(jobData(await jobs.switch(path.id, body.keep_hours, await seeingOf(key, aliases)))),
+    }),
+    defineEndpoint({
+      ...shared,
+      method: 'POST',
+      template: '/v1/jobs/{id}/back',
+      isAdministrative: true,
+      summary: 'Go back to what was before the switch of a job',
+      description:
+        'Of a reembed that has switched, within `keep_hours`: the vectors of before take over again, with all ' +
+        'that was written since. The job is cancelled then. Of other kinds: 400.',
+      errors: [400, 403, 404, 409],
+      handle: async ({ path, key }) => dataAnswer(jobData(await jobs.back(path.id, await seeingOf(key, aliases)))),
     }),
   ];
 }

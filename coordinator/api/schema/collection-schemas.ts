@@ -141,37 +141,39 @@ const synonymsAnswer = z
   .meta({ description: 'What words of its queries mean besides; null: nothing.' });
 
 const prefix = z.string().max(PREFIX_CHARACTERS_MAX);
-function embedding(limits: HttpLimits) {
-  return z
-    .object({
-      model: z
-        .string()
-        .max(nameCharactersMax)
-        .meta({
-          description:
-            '"local:" and EMBEDDING_MODEL, one of EMBEDDING_MODELS or builtin; or a provider of ' +
-            'EMBEDDING_PROVIDERS and a model of its, as "openai:text-embedding-3-small".',
-        })
-        .refine((model) => modelParts(model) !== null, {
-          error: 'must be "local:" or a provider and a colon, and the name of a model',
-        }),
-      dtype: optional(z.enum(MODEL_DTYPES)).meta({
-        description: 'Number format of a local model. Default: EMBEDDING_DTYPE.',
-      }),
-      query_prefix: optional(prefix).meta({
-        description: 'Put before texts that are looked for. Default: what the model itself asks for.',
-      }),
-      passage_prefix: optional(prefix).meta({ description: 'The same before texts that are stored.' }),
-      truncate_dim: optional(integer(1, limits.vectorDimMax)).meta({
+/** How texts become vectors. */
+export function embeddingFields(limits: HttpLimits) {
+  return {
+    model: z
+      .string()
+      .max(nameCharactersMax)
+      .meta({
         description:
-          'Vectors are cut to so many numbers and brought to unit length again: for models that are made for it.',
+          '"local:" and EMBEDDING_MODEL, one of EMBEDDING_MODELS or builtin; or a provider of ' +
+          'EMBEDDING_PROVIDERS and a model of its, as "openai:text-embedding-3-small".',
+      })
+      .refine((model) => modelParts(model) !== null, {
+        error: 'must be "local:" or a provider and a colon, and the name of a model',
       }),
-    })
-    .meta({
+    dtype: optional(z.enum(MODEL_DTYPES)).meta({
+      description: 'Number format of a local model. Default: EMBEDDING_DTYPE.',
+    }),
+    query_prefix: optional(prefix).meta({
+      description: 'Put before texts that are looked for. Default: what the model itself asks for.',
+    }),
+    passage_prefix: optional(prefix).meta({ description: 'The same before texts that are stored.' }),
+    truncate_dim: optional(integer(1, limits.vectorDimMax)).meta({
       description:
-        'How its texts become vectors, for good. Its dim is then that of the model. ' +
-        'Default: by EMBEDDING_MODEL, when its first text comes.',
-    });
+        'Vectors are cut to so many numbers and brought to unit length again: for models that are made for it.',
+    }),
+  };
+}
+function embedding(limits: HttpLimits) {
+  return z.object(embeddingFields(limits)).meta({
+    description:
+      'How its texts become vectors, until a reembed. Its dim is then that of the model. ' +
+      'Default: by EMBEDDING_MODEL, when its first text comes.',
+  });
 }
 
 /** Path parameters of all endpoints for one collection. */

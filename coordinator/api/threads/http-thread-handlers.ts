@@ -19,6 +19,7 @@ import type { AnswerFacts } from '../../service/answers-service';
 import type { KeyWriter } from '../../service/keys/quota/key-quota';
 import type { ArrivingFile, UploadedFile } from '../../service/service';
 import { collectionNotFound } from '../../service/routing/collection-not-found';
+import { mustHaveSameVectors } from '../../service/routing/shard-sets';
 import { DeepReads, HITS_PER_ITEM } from '../../service/routing/deep-reads';
 import { deepHandlers } from './http-thread-deep-reads';
 import type { HttpThreads } from './http-threads';
@@ -53,6 +54,7 @@ export interface MainServices extends Pick<
 
 /** A collection as an HTTP thread knows it; another one may have its name by now. */
 type CollectionName = Pick<CollectionRecord, 'name' | 'identity'>;
+type EmbeddingOf = CollectionName & Pick<CollectionRecord, 'vectorsSince'>;
 
 /**
  * What an HTTP thread may ask, by name. What counts is asked of all threads before it is read. A change of a key or a
@@ -78,6 +80,11 @@ export function httpThreadHandlers(main: MainServices, threads: HttpThreads, pee
   const found = async ({ name, identity }: CollectionName): Promise<CollectionRecord> => {
     const record = await catalog.find(name);
     if (record.identity !== identity) throw collectionNotFound(name);
+    return record;
+  };
+  const embedding = async (of: EmbeddingOf): Promise<CollectionRecord> => {
+    const record = await found(of);
+    mustHaveSameVectors(of, record);
     return record;
   };
   const write = async (payload: Uint8Array, id: ShardId, deadline: number): Promise<[Buffer, Buffer]> => {
@@ -114,6 +121,7 @@ export function httpThreadHandlers(main: MainServices, threads: HttpThreads, pee
       'purge',
       'reshard',
       'cancelReshard',
+      'reembed',
     ]),
     ...handlersOf('aliases', service.aliases, ['list', 'change', 'settled', 'resolve']),
     ...handlersOf('backups', service.backups, [
@@ -128,7 +136,7 @@ export function httpThreadHandlers(main: MainServices, threads: HttpThreads, pee
       'restoreState',
       'cancelRestore',
     ]),
-    ...handlersOf('jobs', service.jobs, ['list', 'get', 'cancel', 'pause', 'resume']),
+    ...handlersOf('jobs', service.jobs, ['list', 'get', 'cancel', 'pause', 'resume', 'switch', 'back']),
     ...handlersOf('outcomes', service.outcomes, ['find', 'refuse']),
     ...handlersOf('judgements', service.judgements, ['list', 'get', 'put', 'delete', 'evaluate']),
     ...handlersOf('recall', service.recall, ['check']),
@@ -163,12 +171,12 @@ export function httpThreadHandlers(main: MainServices, threads: HttpThreads, pee
     ...handlersOf('quotas', main.quotas, ['reserve', 'settle', 'noteRefusal']),
     ...handlersOf('keyQuotas', service.keyQuotas, ['take', 'settle', 'giveBack', 'noteRefusal']),
     ...handlersOf('catalog', catalog, ['find', 'read', 'uidOf']),
-    'embedder.embedQueries': async (of: CollectionName, texts: string[]) =>
-      embedder.embedQueries(await found(of), texts),
-    'embedder.embedPassages': async (of: CollectionName, texts: string[]) =>
-      embedder.embedPassages(await found(of), texts),
-    'embedder.settle': async (of: CollectionName, model: string, texts: string[]) =>
-      embedder.settle(await found(of), model, texts),
+    'embedder.embedQueries': async (of: EmbeddingOf, texts: string[]) =>
+      embedder.embedQueries(await embedding(of), texts),
+    'embedder.embedPassages': async (of: EmbeddingOf, texts: string[]) =>
+      embedder.embedPassages(await embedding(of), texts),
+    'embedder.settle': async (of: EmbeddingOf, model: string, texts: string[]) =>
+      embedder.settle(await embedding(of), model, texts),
     // Given once in each round of the event loop, and in turn with all long work.
     turn: () => inTurn(() => undefined),
     'shards.read': <Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, deadline: number) => {

@@ -3,6 +3,7 @@ import type { WritesEncoded } from '../../service/routing/encoded-writes';
 import type { SearchesAtOnce } from '../../../shared/contract/shard/inline-search';
 import type { ShardClient } from '../../../shared/contract/shard/shard-client';
 import type { Clock } from '../../../shared/base/time/clock';
+import type { CollectionRecord } from '../../service/collections/collection-record';
 import type { CollectionEmbedder } from '../../service/collections/collection-embedder';
 import type { CallProfiling } from '../../service/routing/call-profiling';
 import type { OutcomesService } from '../../service/idempotency/store-dedup';
@@ -73,9 +74,9 @@ export function httpThreadServices(parts: {
     profiling,
   });
   const embedder: Pick<CollectionEmbedder, 'embedQueries' | 'embedPassages' | 'settle'> = {
-    embedQueries: ({ name, identity }, texts) => main.ask('embedder.embedQueries', { name, identity }, texts),
-    embedPassages: ({ name, identity }, texts) => main.ask('embedder.embedPassages', { name, identity }, texts),
-    settle: ({ name, identity }, model, texts) => main.ask('embedder.settle', { name, identity }, model, texts),
+    embedQueries: (of, texts) => main.ask('embedder.embedQueries', embeddingOf(of), texts),
+    embedPassages: (of, texts) => main.ask('embedder.embedPassages', embeddingOf(of), texts),
+    settle: (of, model, texts) => main.ask('embedder.settle', embeddingOf(of), model, texts),
   };
   const shared = { catalog, embedder, shards, scatter, deep, clock };
   const rerank = remote<RerankProvider>(main, 'rerank');
@@ -117,6 +118,11 @@ export function httpThreadServices(parts: {
       rerank,
     },
   };
+}
+
+/** What the main thread finds a collection by, and that its vectors are of the same model. */
+function embeddingOf({ name, identity, vectorsSince }: CollectionRecord) {
+  return { name, identity, vectorsSince };
 }
 
 /** What keys store is counted on the main thread. */

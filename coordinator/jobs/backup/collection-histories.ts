@@ -10,7 +10,13 @@ import {
   COLLECTIONS_PREFIX,
   collectionToValue,
 } from '../../service/collections/collection-record';
-import { ofSet, reshardFromEntry, type ReshardRecord, RESHARDS_PREFIX } from '../../service/collections/reshard-record';
+import {
+  ofSet,
+  reshardFromEntry,
+  type ReshardRecord,
+  RESHARDS_PREFIX,
+  type ShardSet,
+} from '../../service/collections/reshard-record';
 import { bySuccession } from './kept-moments';
 import { closedOf, type KnownHistory, openedMs, type ShippedLogs, type ReportedLogs } from './shipped-logs';
 
@@ -59,7 +65,7 @@ export class CollectionHistories {
     const known = (this.known ??= new Map((await logs.histories()).map((history) => [history.uid, history])));
     // First the reshards: what they left is there no more once they are over.
     const left = readableEntries((await store.list(RESHARDS_PREFIX)).entries, reshardFromEntry).filter(
-      ({ state }) => state === 'retiring',
+      ({ state }) => state === 'retiring' || state === 'kept',
     );
     // What is damaged says nothing: neither that the collection is there, nor that it was deleted.
     const damaged = new Set<string>();
@@ -213,8 +219,18 @@ function namedBy(record: CollectionRecord): Pick<CollectionHistory, 'name' | 'ui
  * first.
  */
 function setsBefore(record: CollectionRecord, left: readonly ReshardRecord[]): CollectionRecord[] {
-  const reshard = left.find(({ identity, to }) => identity === record.identity && to.uid === record.uid);
-  return reshard === undefined ? [] : [...reshard.earlier, reshard.from].map((set) => ofSet(record, set));
+  const reshard = left.find(
+    ({ identity, ...sets }) => identity === record.identity && presentOf(sets).uid === record.uid,
+  );
+  if (reshard === undefined) return [];
+  // What is kept for a way back was there before.
+  const before = reshard.state === 'kept' ? reshard.to : reshard.from;
+  return [...reshard.earlier, before].map((set) => ofSet(record, set));
+}
+
+/** The set that clients use. */
+function presentOf({ state, from, to }: Pick<ReshardRecord, 'state' | 'from' | 'to'>): ShardSet {
+  return state === 'kept' ? from : to;
 }
 
 /**

@@ -77,7 +77,7 @@ export class DocumentKind implements JobKind {
   readonly rights: JobRights = { see: 'readonly', change: 'readwrite' };
   readonly atOnce = DOCUMENTS_AT_ONCE;
   /** By job, vectors by text. */
-  private readonly kept = new Map<string, Map<string, Float32Array>>();
+  private readonly kept = new Map<string, { vectors: Map<string, Float32Array>; since: string | undefined }>();
   /** Names this process in notes. */
   private readonly worker = randomUUID();
 
@@ -266,8 +266,9 @@ export class DocumentKind implements JobKind {
     });
     // From here on nobody can give it up: of what is done, nothing could be taken back.
     const token = await steps.store();
+    const { vectorsSince } = collection;
     try {
-      await stored.exchange(collection.name, { identity, puts, gone, token }, input.writer);
+      await stored.exchange(collection.name, { identity, vectorsSince, puts, gone, token }, input.writer);
     } catch (error) {
       if (!wroteNothing(error)) {
         // As soon as its shard can be asked, it is known whether it was done, and the job can be given up again.
@@ -289,8 +290,10 @@ export class DocumentKind implements JobKind {
     stop: AbortSignal,
   ): Promise<Map<string, Float32Array>> {
     const { id } = steps.job.record;
-    const made = this.kept.get(id) ?? new Map<string, Float32Array>();
-    this.kept.set(id, made);
+    const kept = this.kept.get(id);
+    const { vectorsSince: since } = collection;
+    const made = kept !== undefined && kept.since === since ? kept.vectors : new Map<string, Float32Array>();
+    this.kept.set(id, { vectors: made, since });
     const batches = batchesOf(texts.filter((text) => !made.has(text)));
     const total = texts.length;
     steps.reportWaiting({ done: total - batches.flat().length, total });
@@ -323,7 +326,7 @@ export class DocumentKind implements JobKind {
   /** Of what is kept, the newest stay. */
   private keepWithin(): void {
     let bytes = 0;
-    for (const [count, [id, vectors]] of [...this.kept].toReversed().entries()) {
+    for (const [count, [id, { vectors }]] of [...this.kept].toReversed().entries()) {
       const [first] = vectors.values();
       bytes += vectors.size * (first?.byteLength ?? 0);
       if (count >= KEPT_ATTEMPTS || bytes > KEPT_BYTES_MAX) this.kept.delete(id);

@@ -66,6 +66,22 @@ export class JobRequests implements JobsService {
     });
   }
 
+  switch(id: string, keepHours: number | undefined, caller?: Scoped): Promise<JobView> {
+    return this.change(id, caller, async ({ job, source }) => {
+      mustSwitch(job);
+      mustNotBeOver(job);
+      return source.switch!(id, keepHours);
+    });
+  }
+
+  back(id: string, caller?: Scoped): Promise<JobView> {
+    return this.change(id, caller, async ({ job, source }) => {
+      mustSwitch(job);
+      mustNotBeOver(job);
+      return source.back!(id);
+    });
+  }
+
   private async change(
     id: string,
     caller: Scoped | undefined,
@@ -94,6 +110,12 @@ export class JobRequests implements JobsService {
     }
     throw new QuiverError('not_found', `job "${id}" does not exist`);
   }
+}
+
+/** Errors: invalid_parameter for a job of a kind that does not switch. */
+function mustSwitch({ id, kind }: JobView): void {
+  if (kind === 'reembed') return;
+  throw new QuiverError('invalid_parameter', `job ${id} is of kind ${kind}; only reembed jobs switch, and go back`);
 }
 
 function mustNotBeOver(job: JobView): void {

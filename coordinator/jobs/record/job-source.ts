@@ -15,4 +15,7 @@ export interface JobSource {
   /** As `cancel`. Errors: invalid_parameter where its kind can't rest; conflict where this one can't. */
   pause(id: string): Promise<JobView | null>;
   resume(id: string): Promise<JobView | null>;
+  /** As `cancel`. Absent: none of its jobs switches. Errors: invalid_parameter where its kind does not. */
+  switch?(id: string, keepHours: number | undefined): Promise<JobView | null>;
+  back?(id: string): Promise<JobView | null>;
 }

@@ -2,6 +2,8 @@
  * With so few changes left, in all old shards together, the copy has caught up: they take some tens of milliseconds.
  */
 export const CHANGES_LEFT_MAX = 500;
+/** The same where each of them is a text that is embedded. */
+export const TEXTS_LEFT_MAX = 16;
 /** It is judged this often. */
 const WINDOW_MS = 1_000;
 /** Clients may write this share of what is taken over in the same time, so that what is left gets less. */
@@ -27,6 +29,9 @@ export class CatchUpPace {
   private isInHurry = false;
   private perSecond: number | undefined;
 
+  /** `leftMax`: with so few changes left, the copy has caught up. */
+  constructor(private readonly leftMax = CHANGES_LEFT_MAX) {}
+
   /** Operations a second, of all clients in all shards; undefined: no limit. */
   get writesPerSecond(): number | undefined {
     return this.perSecond;
@@ -44,7 +49,7 @@ export class CatchUpPace {
     if (since === null) return;
     const taken = counts.taken - since.taken;
     const written = taken + counts.left - since.left;
-    if (counts.left <= CHANGES_LEFT_MAX) {
+    if (counts.left <= this.leftMax) {
       if (this.perSecond !== undefined) this.perSecond *= RELIEF;
     } else if (written > taken * WRITES_SHARE) {
       if (this.isInHurry)

@@ -1,6 +1,6 @@
 import type { ClusterStore, StoreChange } from '../../../shared/cluster-store/cluster-store';
 import { endedJob } from '../record/job-record';
-import { reshardJob } from './reshard-jobs';
+import { reshardJob } from './reshard-job-view';
 import { type DriverLeadership, OwnedEntry } from '../driving/owned-entry';
 import { type ReshardRecord, reshardPath } from '../../service/collections/reshard-record';
 

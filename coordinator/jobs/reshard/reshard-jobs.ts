@@ -1,46 +1,30 @@
-import { shownFields } from '../../../shared/contract/shard/keyword-fields';
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { readableEntries } from '../../service/readable-entries';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Clock } from '../../../shared/base/time/clock';
-import type { JobRights, JobState, JobView } from '../../service/jobs-service';
-import {
-  isReindex,
-  reshardJobId,
-  type ReshardRecord,
-  type ReshardState,
-  reshardFromEntry,
-  RESHARDS_PREFIX,
-} from '../../service/collections/reshard-record';
-import { reshardView, shownReshards } from '../../service/collections/reshard-view';
-import { paceOf } from '../record/job-record';
+import type { JobView } from '../../service/jobs-service';
+import { type ReshardRecord, reshardFromEntry, RESHARDS_PREFIX } from '../../service/collections/reshard-record';
+import { shownReshards } from '../../service/collections/reshard-view';
 import type { JobSource } from '../record/job-source';
+import { reshardJob } from './reshard-job-view';
+import type { ReembedChange, ReembedRequests } from './reembed-requests';
 import type { ReshardRequests } from './reshard-requests';
 
-export const RESHARD_RIGHTS: JobRights = { see: 'admin', change: 'admin' };
-/** Of one that a PATCH of the collection began. */
-export const REINDEX_RIGHTS: JobRights = { see: 'readonly', change: 'readwrite' };
-const IDS = /^(?:reshard|reindex)-(.+)$/;
-
-const STATES: Record<ReshardState, JobState> = {
-  seeding: 'running',
-  filling: 'running',
-  sealing: 'running',
-  opening: 'running',
-  retiring: 'done',
-  cancelling: 'running',
-  failed: 'failed',
-  stuck: 'running',
-};
+const IDS = /^(?:reshard|reindex|reembed)-(.+)$/;
 
 /**
  * Reshards as jobs: what is stored of them decides whether a collection may get other shards, so it stays where it is.
  */
 export class ReshardJobs implements JobSource {
-  readonly kinds = ['reshard', 'reindex'];
+  readonly kinds = ['reshard', 'reindex', 'reembed'];
 
   constructor(
-    private readonly parts: { store: ClusterStore; clock: Clock; requests: Pick<ReshardRequests, 'cancel'> },
+    private readonly parts: {
+      store: ClusterStore;
+      clock: Clock;
+      requests: Pick<ReshardRequests, 'cancel'>;
+      reembeds: Pick<ReembedRequests, 'change'>;
+    },
   ) {}
 
   async list(): Promise<JobView[]> {
@@ -66,6 +50,12 @@ export class ReshardJobs implements JobSource {
   async cancel(id: string): Promise<JobView | null> {
     const job = await this.get(id);
     if (job === null) return null;
+    if (job.step === 'switched' || job.step === 'back')
+      throw new QuiverError(
+        'conflict',
+        `job ${id} has switched: go back (POST /v1/jobs/${id}/back), ` +
+          'or give the way back up (POST …/switch with {"keep_hours": 0})',
+      );
     try {
       await this.parts.requests.cancel(job.collection ?? '', undefined, IDS.exec(id)![1]);
     } catch (error) {
@@ -76,45 +66,37 @@ export class ReshardJobs implements JobSource {
   }
 
   async pause(id: string): Promise<JobView | null> {
-    if ((await this.get(id)) === null) return null;
-    throw new QuiverError(
-      'invalid_parameter',
-      `job ${id} can’t be paused: while a collection gets other shards, the old ones note all that is written; cancel it`,
-    );
+    return this.changed(id, { type: 'pause' });
   }
 
   resume(id: string): Promise<JobView | null> {
-    return this.pause(id);
+    return this.changed(id, { type: 'resume' });
   }
-}
 
-/** A reshard as a job. */
-export function reshardJob(record: ReshardRecord, wallMs: number): JobView {
-  const { fraction, waitsFor } = reshardView(record);
-  const { name, from, to, state, copied, total, startedAt, error } = record;
-  const isFilling = state === 'filling' && copied > 0;
-  return {
-    id: reshardJobId(record),
-    kind: isReindex(record) ? 'reindex' : 'reshard',
-    state: STATES[state],
-    step: state === 'failed' ? null : state,
-    collection: name,
-    subject: isReindex(record) ? fieldsOf(to) : `${from.shards} to ${to.shards} shards`,
-    progress: fraction,
-    done: copied,
-    total,
-    unit: 'items',
-    ...paceOf({ done: copied, total }, isFilling ? { ms: Date.parse(startedAt), done: 0 } : null, wallMs),
-    createdAt: startedAt,
-    startedAt,
-    endedAt: null,
-    error,
-    waitsFor,
-    result: null,
-    rights: isReindex(record) ? REINDEX_RIGHTS : RESHARD_RIGHTS,
-  };
-}
+  switch(id: string, keepHours: number | undefined): Promise<JobView | null> {
+    return this.changed(id, { type: 'switch', keepHours });
+  }
 
-function fieldsOf({ keywordFields }: ReshardRecord['to']): string {
-  return `keyword_fields ${keywordFields ? shownFields(keywordFields, ', ') : 'all'}`;
+  back(id: string): Promise<JobView | null> {
+    return this.changed(id, { type: 'back' });
+  }
+
+  private async changed(id: string, change: ReembedChange): Promise<JobView | null> {
+    const job = await this.get(id);
+    if (job === null) return null;
+    if (job.kind === 'reembed') {
+      const record = await this.parts.reembeds.change(job.collection!, id, change);
+      return record === null ? null : reshardJob(record, this.parts.clock.wallMs());
+    }
+    if (change.type === 'switch' || change.type === 'back')
+      throw new QuiverError(
+        'invalid_parameter',
+        `job ${id} is of kind ${job.kind}; only reembed jobs switch, and go back`,
+      );
+    throw new QuiverError(
+      'invalid_parameter',
+      `job ${id} can’t be paused: while a collection gets other shards, ` +
+        'the old ones note all that is written; cancel it',
+    );
+  }
 }

@@ -16,9 +16,18 @@ import {
 import { OwnedReshard } from './owned-reshard';
 import { ofShards } from '../driving/obstacle';
 import { type ExtraChanges, Superseded } from '../driving/owned-entry';
-import { CatchUpPace, CHANGES_LEFT_MAX } from './catch-up-pace';
+import { CatchUpPace, CHANGES_LEFT_MAX, TEXTS_LEFT_MAX } from './catch-up-pace';
 import { mustHaveModel, mustHoldNothing } from './empty-shards';
-import { dropChanges, NOTHING_COPIED, resharded, type SourceProgress } from '../../service/collections/reshard-record';
+import {
+  dropChanges,
+  NOTHING_COPIED,
+  type Reembed,
+  resharded,
+  type SetModel,
+  type SourceProgress,
+} from '../../service/collections/reshard-record';
+import { textlessItems } from './textless-items';
+import { type Reembedding, reembedResult } from './reembedding';
 import { idsOf, inBatches, type ItemState, OutdatedTerm, pageItems, ShardTransfers } from './shard-transfers';
 
 /** One call of a shard while items are copied, and one while clients wait. */
@@ -40,6 +49,12 @@ const INDEX_CHECK_MS = 500;
  */
 const ROWS_LEFT = { share: 0.05, least: 20_000 };
 const INDEX_STALL_MS = 300_000;
+/** Items whose texts are embedded together, and pages of them that are under way at once. */
+const TEXT_PAGE_ITEMS = 256;
+const TEXT_PAGES_AHEAD = 3;
+/** Between two looks at what clients have changed: before it switches, and while there is a way back. */
+const FOLLOW_MS = { ready: 500, kept: 5_000 };
+const HOUR_MS = 3_600_000;
 /** Between two pages the copy rests as long as a page took, so that it takes at most half of what others need. */
 const REST_MAX_MS = 500;
 
@@ -56,6 +71,8 @@ export interface FillingRestores {
 
 export interface ReshardParts {
   restores: FillingRestores;
+  /** What it takes to embed texts anew. */
+  reembedding: Reembedding;
   store: ClusterStore;
   shards: Pick<ShardClient, 'make' | 'open' | 'read' | 'write'>;
   clock: Clock;
@@ -79,11 +96,17 @@ export class ReshardPass {
   private readonly sealedTransfers: ShardTransfers;
   private readonly sources: SourceProgress[];
   private copied: number;
+  private dropped: number;
   /** By the number of the old shard: changes that wait. */
   private readonly waiting: number[];
   /** The same: up to which of its marks this pass has taken over. */
   private readonly dedupTaken: number[];
-  private readonly pace = new CatchUpPace();
+  private readonly pace: CatchUpPace;
+  private readonly leftMax: number;
+  /** Whether clients write more slowly if that is what it takes. */
+  private isLimiting = true;
+  /** What was stored last of the changes that were taken over. */
+  private storedChanges = -1;
   private storedMs: number;
   /** Since when clients wait, as far as this pass knows; null: they do not, or it does not know. */
   private sealingMs: number | null;
@@ -93,7 +116,7 @@ export class ReshardPass {
     private readonly parts: ReshardParts,
   ) {
     const { shards, clock } = parts;
-    const { name: collection, to, id: reshard, term, sources, copied, state, unseals } = owned.record;
+    const { name: collection, to, id: reshard, term, sources, copied, state, unseals, reembed } = owned.record;
     const asked = { shards, clock, collection, newUid: to.uid, reshard, term };
     this.transfers = new ShardTransfers({ ...asked, timeoutMs: CALL_MS });
     this.sealedTransfers = new ShardTransfers({ ...asked, timeoutMs: SEALED_CALL_MS });
@@ -101,6 +124,9 @@ export class ReshardPass {
     this.waiting = sources.map(() => 0);
     this.dedupTaken = sources.map(() => 0);
     this.copied = copied;
+    this.dropped = reembed?.dropped ?? 0;
+    this.leftMax = reembed === undefined ? CHANGES_LEFT_MAX : TEXTS_LEFT_MAX;
+    this.pace = new CatchUpPace(this.leftMax);
     this.storedMs = clock.monotonicMs();
     this.sealingMs = state === 'sealing' && unseals !== true ? clock.monotonicMs() : null;
   }
@@ -114,7 +140,8 @@ export class ReshardPass {
       await this.advance();
     } catch (error) {
       if (error instanceof OutdatedTerm) return this.noteOutdated(error);
-      if (isFinal(error) && (this.state === 'filling' || this.state === 'sealing')) {
+      const isForth = this.state === 'filling' || this.state === 'ready' || this.state === 'sealing';
+      if (isFinal(error) && isForth && this.reembed?.isBack !== true) {
         this.parts.log.error({ error, ...this.facts() }, 'a reshard cannot be done and is given up');
         await this.owned.change({ state: 'cancelling', error: (error as Error).message });
         return;
@@ -130,6 +157,10 @@ export class ReshardPass {
     return this.owned.record.state;
   }
 
+  private get reembed(): Reembed | undefined {
+    return this.owned.record.reembed;
+  }
+
   private async advance(): Promise<void> {
     const collection = await this.collection();
     if (this.state === 'cancelling') return this.cancel(collection);
@@ -137,6 +168,8 @@ export class ReshardPass {
     if (this.owned.record.unseals === true) return this.unseal();
     if (this.state === 'filling')
       await (this.isRestored ? this.awaitSeal(collection.record) : this.fill(collection.record));
+    else if (this.state === 'ready') await this.awaitSwitch(collection.record);
+    else if (this.state === 'kept') await this.keep(collection.record);
     // A process that was started again has opened the collection's own shards only.
     else if (this.state === 'sealing' || this.state === 'opening') await this.openNew(collection.record, 'open');
     if (this.state === 'sealing') await this.seal();
@@ -162,15 +195,147 @@ export class ReshardPass {
 
   /** Copies everything while clients use the old shards, until few changes are left and the new shards are indexed. */
   private async fill(collection: CollectionRecord): Promise<void> {
-    const { from, to } = this.owned.record;
+    const { from, to, reembed } = this.owned.record;
+    if (reembed !== undefined) await this.checkTexts(reembed);
     await this.openNew(collection, 'make');
     await this.transfers.stageAll(to, 'filling');
     await this.track();
     for (const [shard, source] of this.sources.entries())
-      if (!source.isCopied) await this.copy(shard, pageItems(collection.dim));
+      if (!source.isCopied)
+        await (reembed === undefined ? this.copy(shard, pageItems(collection.dim)) : this.copyTexts(shard));
     await this.catchUp();
+    if (this.reembed !== undefined) {
+      await this.compare(this.reembed);
+      if (this.reembed.switch === 'manual') return this.store({ state: 'ready' });
+    }
     this.parts.log.info({ ...this.facts(), from, to }, 'a reshard has copied everything; the old shards are sealed');
     await this.store({ state: 'sealing' });
+  }
+
+  /** Errors: invalid_parameter when there are items without a text, though each should have one. */
+  private async checkTexts(reembed: Reembed): Promise<void> {
+    if (reembed.onNoText === 'drop' || reembed.isChecked === true) return;
+    const { from } = this.owned.record;
+    const found = await this.whileStored(textlessItems(this.transfers, from, () => this.mustGoOn()));
+    if (found.count > 0)
+      throw new QuiverError(
+        'invalid_parameter',
+        `texts are missing in ${found.count} item${found.count === 1 ? '' : 's'}, such as ${shownIds(found.first)}: ` +
+          'give them texts, delete them, or reembed with on_no_text "drop"',
+      );
+    await this.store({ reembed: { ...reembed, isChecked: true } });
+  }
+
+  /** Compares the vectors of before with the new ones, once: meanwhile nothing is taken over. */
+  private async compare(reembed: Reembed): Promise<void> {
+    if (reembed.compared !== undefined) return;
+    const { from, to, name } = this.owned.record;
+    const { reembedding, stop } = this.parts;
+    // What is sealed answers, and takes nothing.
+    await this.transfers.stageAll(to, 'sealed');
+    const comparison = reembedding.comparison(name, this.transfers, stop);
+    const sides = [from, to].map((set) => ({ set, model: set.model! }));
+    const compared = await this.whileStored(comparison.of(sides[0], sides[1], reembed.compare));
+    await this.transfers.stageAll(to, 'filling');
+    await this.store({ reembed: { ...reembed, compared } });
+  }
+
+  /** Follows clients until somebody wants the switch. */
+  private async awaitSwitch(collection: CollectionRecord): Promise<void> {
+    const { from, to, reembed } = this.owned.record;
+    await this.openNew(collection, 'open');
+    await this.transfers.stageAll(to, 'filling');
+    await this.track();
+    if (reembed?.wanted !== 'switch' && reembed?.switch !== 'auto') return this.follow(FOLLOW_MS.ready, Infinity);
+    await this.catchUp();
+    this.parts.log.info({ ...this.facts(), from, to }, 'a collection gets vectors of another model');
+    await this.store({ state: 'sealing' });
+  }
+
+  /** The shards of before follow as long as there is a way back, and take over again when somebody wants that. */
+  private async keep(collection: CollectionRecord): Promise<void> {
+    const { from, to, reembed } = this.owned.record;
+    const { keptUntil = 0, wanted } = reembed!;
+    if (wanted !== 'back' && this.parts.clock.wallMs() >= keptUntil) return this.endKeeping();
+    await this.openNew(collection, 'open');
+    await this.transfers.stageAll(to, 'filling');
+    await this.track();
+    if (wanted !== 'back') {
+      await this.follow(FOLLOW_MS.kept, keptUntil);
+      return this.endKeeping();
+    }
+    await this.catchUp();
+    this.parts.log.info({ ...this.facts(), from, to }, 'a collection goes back to the vectors of before');
+    await this.store({ state: 'sealing' });
+  }
+
+  /** There is no way back any more. */
+  private async endKeeping(): Promise<void> {
+    await this.transfers.stageEach(this.owned.record.from, 'open');
+    const outcome = { state: 'done' as const, result: { ...reembedResult(this.owned.record), kept_until: null } };
+    const job = this.owned.endedJob(outcome, this.parts.clock.wallMs());
+    await this.owned.end([...dropChanges(this.owned.record), ...job]);
+    this.parts.log.info(this.facts(), 'the vectors of before are not kept any longer');
+  }
+
+  /** Takes over what changes, until a moment of wall time. Clients may write as fast as they like. */
+  private async follow(everyMs: number, untilWallMs: number): Promise<void> {
+    this.isLimiting = false;
+    while (this.parts.clock.wallMs() < untilWallMs) {
+      await this.whileStored(this.drainAll(this.transfers));
+      if (this.changesDone !== this.storedChanges) await this.storeNowAndThen();
+      await this.pause(everyMs);
+    }
+    this.isLimiting = true;
+  }
+
+  /** As `copy`, of items that get vectors of their texts. */
+  private async copyTexts(shard: number): Promise<void> {
+    const { from, to } = this.owned.record;
+    const id = { collectionUid: from.uid, shard };
+    const source = this.sources[shard];
+    const { until = Infinity } = source;
+    const under: { last: { stamp: number; externalId: string }; states: Promise<ItemState[]> }[] = [];
+    let { after } = source;
+    for (let isEnd = false; !isEnd || under.length > 0;) {
+      while (!isEnd && under.length < TEXT_PAGES_AHEAD) {
+        const items = await this.transfers.scan(id, after, TEXT_PAGE_ITEMS, false);
+        const last = items.at(-1);
+        isEnd = last === undefined || last.stamp > until;
+        if (last === undefined) break;
+        after = { stamp: last.stamp, externalId: last.externalId };
+        const found = items.filter(({ stamp }) => stamp <= until);
+        const states = this.made(found.map((item) => ({ externalId: item.externalId, item })));
+        // One that comes later may fail first.
+        states.catch(() => undefined);
+        under.push({ last: after, states });
+      }
+      const page = under.shift();
+      if (page === undefined) break;
+      const states = await this.whileStored(page.states);
+      const startMs = this.parts.clock.monotonicMs();
+      await this.transfers.import(
+        to,
+        states.filter(({ item }) => item !== null),
+      );
+      source.after = page.last;
+      this.copied += states.length;
+      this.dropped += states.filter(({ item }) => item === null).length;
+      await this.rest(startMs);
+      await this.storeNowAndThen();
+    }
+    source.isCopied = true;
+    source.after = null;
+    await this.store({});
+  }
+
+  /** The items as they are in the new shards. Errors: those of the model. */
+  private async made(states: ItemState[], transfers = this.transfers): Promise<ItemState[]> {
+    const { reembed, to } = this.owned.record;
+    if (reembed === undefined) return states;
+    const drops = reembed.onNoText === 'drop' && reembed.isBack !== true;
+    const { untilMs } = transfers;
+    return this.parts.reembedding.vectors.of(to.model as SetModel, states, { drops, stop: this.parts.stop, untilMs });
   }
 
   private async openNew(collection: CollectionRecord, how: 'make' | 'open'): Promise<void> {
@@ -252,14 +417,14 @@ export class ReshardPass {
     for (let lookMs = 0; ;) {
       const startMs = clock.monotonicMs();
       const left = await this.whileStored(this.drainAll(this.transfers));
-      if (left <= CHANGES_LEFT_MAX && startMs >= lookMs && startMs >= sealMs) {
+      if (left <= this.leftMax && startMs >= lookMs && startMs >= sealMs) {
         const now = rowsToIndex(await this.transfers.lookAtAll(to));
         if (now < rowsLeft) movedMs = startMs;
         rowsLeft = now;
         if (rowsLeft === 0 || startMs - movedMs > INDEX_STALL_MS) break;
         lookMs = startMs + INDEX_CHECK_MS;
       }
-      if (left <= CHANGES_LEFT_MAX) await this.pause(INDEX_CHECK_MS / 5);
+      if (left <= this.leftMax) await this.pause(INDEX_CHECK_MS / 5);
       else await this.rest(startMs);
       await this.storeNowAndThen();
     }
@@ -393,7 +558,8 @@ export class ReshardPass {
       timeoutMs: SEALED_CALL_MS,
     });
     await transfers.stageEach(from, this.isRestored ? 'open' : 'tracking');
-    await this.owned.change({ state: 'filling', unseals: undefined, sealsAfter: this.nextSeal() });
+    const state = this.reembed === undefined ? 'filling' : this.reembed.isBack === true ? 'kept' : 'ready';
+    await this.owned.change({ state, unseals: undefined, sealsAfter: this.nextSeal() });
   }
 
   /** When clients may be kept waiting again, in wall time, if they need not wait any more from now on. */
@@ -409,22 +575,66 @@ export class ReshardPass {
   private async open(): Promise<void> {
     const { from, to, identity, name } = this.owned.record;
     const lastVersions = (await this.sealedTransfers.lookAtAll(from)).map(({ lastVersion }) => lastVersion);
+    const keeps = this.isKept();
     await this.sealedTransfers.openAll(to, Math.max(...lastVersions));
+    // Nobody writes to them before the collection's record is changed: they note each change from the first on.
+    if (keeps) await this.sealedTransfers.stageAll(to, 'tracking');
+    const sources = keeps ? (await this.sealedTransfers.lookAtAll(to)).map(sourceOf) : [];
     const key = collectionPath(name);
     // Whoever counts the shards meanwhile counts again: it may have read the collection before, and its old shards
     // after.
     const counted: StoreChange = { type: 'put', key: CREATIONS_PATH, value: to.uid };
     await this.changeWithCollection(async ({ record, revision }) => {
-      const value = collectionToValue(resharded(record, this.owned.record));
+      const wallMs = this.parts.clock.wallMs();
+      const vectorsSince = new Date(wallMs).toISOString();
+      const present = { ...resharded(record, this.owned.record), ...(this.reembed !== undefined && { vectorsSince }) };
+      const value = collectionToValue(present);
+      const change = keeps ? this.keptChange(sources, wallMs) : this.retiredChange(wallMs);
       // The collection has its new shards then; that the old ones stay for a while is nothing to wait for.
-      const job = this.owned.endedJob({ state: 'done' }, this.parts.clock.wallMs());
+      const job = keeps ? [] : this.owned.endedJob(this.outcomeOf(change), wallMs);
       return {
-        change: { state: 'retiring', behind: 0 },
+        change,
         extra: { guards: [{ key, revision }], changes: [{ type: 'put', key, value }, counted, ...job] },
       };
     });
     if (this.owned.isEnded) return;
     this.parts.log.info({ ...this.facts(), identity, shards: to.shards }, 'a collection has its new shards');
+  }
+
+  /** Whether there is to be a way back: to vectors that a model makes. */
+  private isKept(): boolean {
+    const { reembed, from } = this.owned.record;
+    return (
+      reembed !== undefined && reembed.isBack !== true && reembed.keepHours > 0 && from.model?.embeddingModel !== null
+    );
+  }
+
+  /** The new shards are those of the collection from now on, and the old ones follow them. */
+  private keptChange(sources: SourceProgress[], wallMs: number): Partial<OwnedReshard['record']> {
+    const { from, to, reembed } = this.owned.record;
+    const keptUntil = wallMs + reembed!.keepHours * HOUR_MS;
+    const switched = { isBack: true, wanted: undefined, switchedAt: new Date(wallMs).toISOString(), keptUntil };
+    return { state: 'kept', behind: 0, from: to, to: from, sources, reembed: { ...reembed!, ...switched } };
+  }
+
+  private retiredChange(wallMs: number): Partial<OwnedReshard['record']> {
+    const { reembed } = this;
+    const isForth = reembed !== undefined && reembed.isBack !== true;
+    const switchedAt = new Date(wallMs).toISOString();
+    return {
+      state: 'retiring',
+      behind: 0,
+      ...(isForth && { reembed: { ...reembed, wanted: undefined, switchedAt } }),
+    };
+  }
+
+  private outcomeOf(change: Partial<OwnedReshard['record']>): Parameters<OwnedReshard['endedJob']>[0] {
+    const { reembed } = this;
+    if (reembed === undefined) return { state: 'done' };
+    return {
+      state: reembed.isBack === true ? 'cancelled' : 'done',
+      result: reembedResult({ ...this.owned.record, ...change }),
+    };
   }
 
   /** The old shards serve again; then the new ones go. */
@@ -464,7 +674,11 @@ export class ReshardPass {
       idsOf(to).map((shard) => this.sealedTransfers.look(shard, Number.MAX_SAFE_INTEGER, 1)),
     );
     for (const one of found)
-      if (one.status === 'fulfilled' && one.value.stage === 'open' && one.value.reshard === id)
+      if (
+        one.status === 'fulfilled' &&
+        (one.value.stage === 'open' || one.value.stage === 'tracking') &&
+        one.value.reshard === id
+      )
         throw new OutdatedTerm('a new shard was opened already');
   }
 
@@ -487,16 +701,18 @@ export class ReshardPass {
     const { from, to } = this.owned.record;
     const id = { collectionUid: from.uid, shard };
     const source = this.sources[shard];
+    const { isLimiting } = this;
     let until = -1;
     for (;;) {
       const startMs = this.parts.clock.monotonicMs();
-      const { writesPerSecond } = this.pace;
+      const writesPerSecond = isLimiting ? this.pace.writesPerSecond : undefined;
       const found = this.mustTrack(
         await transfers.look(id, source.change, undefined, writesPerSecond && Math.ceil(writesPerSecond / from.shards)),
         shard,
       );
       if (until < 0) until = found.lastChange;
-      for await (const states of transfers.statesOf(id, found.externalIds)) await transfers.import(to, states);
+      for await (const states of transfers.statesOf(id, found.externalIds))
+        await transfers.import(to, await this.made(states, transfers));
       source.change = found.upTo;
       this.waiting[shard] = found.lastChange - source.change;
       this.pace.note({ taken: this.changesDone, left: this.behind }, this.parts.clock.monotonicMs());
@@ -544,20 +760,23 @@ export class ReshardPass {
     if (this.parts.clock.monotonicMs() - this.storedMs < STORE_EVERY_MS) return;
     await this.store({});
     // What is stored need not be remembered by the shards.
-    if (this.behind <= CHANGES_LEFT_MAX)
+    if (this.behind <= this.leftMax)
       await this.transfers.stageAll(this.owned.record.from, 'tracking', (shard) => this.sources[shard].change);
   }
 
   private async store(change: Partial<OwnedReshard['record']>): Promise<void> {
     this.mustGoOn();
+    const { reembed = this.reembed } = change;
     await this.owned.change({
       sources: this.sources.map((source) => ({ ...source })),
       copied: this.copied,
       behind: this.behind,
       waitsFor: undefined,
       ...change,
+      ...(reembed !== undefined && { reembed: { ...reembed, dropped: this.dropped } }),
     });
     this.storedMs = this.parts.clock.monotonicMs();
+    this.storedChanges = this.changesDone;
   }
 
   private async rest(sinceMs: number): Promise<void> {
@@ -598,6 +817,15 @@ export class ReshardPass {
     const { name: collection, id, term } = this.owned.record;
     return { collection, reshard: id, term };
   }
+}
+
+function shownIds(ids: readonly string[]): string {
+  return ids.map((id) => JSON.stringify(id)).join(', ');
+}
+
+/** How far shards are copied that are tracking since they were opened. */
+function sourceOf({ since, lastChange }: ShardTransfer): SourceProgress {
+  return { since, after: null, isCopied: true, change: lastChange };
 }
 
 /** Rows that searches would scan; 0 when they are few. */

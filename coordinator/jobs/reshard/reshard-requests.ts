@@ -20,8 +20,10 @@ import {
   isCancellable,
   isReindex,
   isUnderWay,
+  modelOf,
   NOTHING_COPIED,
   ofSet,
+  type Reembed,
   type ReshardRecord,
   reshardFromEntry,
   reshardJobId,
@@ -29,6 +31,7 @@ import {
   RESHARDS_PREFIX,
   reshardToValue,
   type RestoredSet,
+  type SetModel,
   type ShardSet,
 } from '../../service/collections/reshard-record';
 import { mustHoldNothing } from './empty-shards';
@@ -52,7 +55,7 @@ export interface NewShardReading {
 }
 
 /** A reshard that may begin, with what has to hold until then and what is stored. */
-interface PlannedReshard {
+export interface PlannedReshard {
   reshard: ReshardRecord;
   /** The collection as it is. */
   record: CollectionRecord;
@@ -170,7 +173,24 @@ export class ReshardRequests {
     mustHoldNothing(name, await transfers.lookAtAll({ uid, shards }));
   }
 
-  private async planned(seen: CollectionRecord, to: ShardSet, restored?: RestoredSet): Promise<PlannedReshard> {
+  /** What embeds the texts of a collection anew: as many shards with vectors of another model. Errors: as `begin`. */
+  async plannedReembed(seen: CollectionRecord, model: SetModel, reembed: Reembed): Promise<PlannedReshard> {
+    const to = { uid: randomBytes(UID_BYTES).toString('hex'), shards: seen.shards, model };
+    return this.planned(seen, to, undefined, reembed);
+  }
+
+  /** The reshard of a collection, as it is stored; null: there is none. Errors: unavailable. */
+  async storedOf(identity: string): Promise<{ record: ReshardRecord; revision: number } | null> {
+    const entry = await this.options.store.get(reshardPath(identity));
+    return entry === null ? null : { record: reshardFromEntry(entry), revision: entry.revision };
+  }
+
+  private async planned(
+    seen: CollectionRecord,
+    to: ShardSet,
+    restored?: RestoredSet,
+    reembed?: Reembed,
+  ): Promise<PlannedReshard> {
     const { store, clock, quota } = this.options;
     const { name } = seen;
     // In this order, as for a creation: one that comes in between fails the transaction. So does another reshard, which
@@ -194,8 +214,11 @@ export class ReshardRequests {
       { isReshard: true },
     );
     // What their index is of is not that of the record any more once this one is over.
-    const keptFields = (set: ShardSet): ShardSet =>
-      isReindex({ to }) ? { keywordFields: record.keywordFields ?? null, ...set } : set;
+    const keptFields = (set: ShardSet): ShardSet => ({
+      ...(isReindex({ to }) && { keywordFields: record.keywordFields ?? null }),
+      ...(to.model !== undefined && { model: modelOf(record) }),
+      ...set,
+    });
     const reshard: ReshardRecord = {
       id: to.uid,
       identity: record.identity,
@@ -205,6 +228,7 @@ export class ReshardRequests {
       earlier: before?.state === 'retiring' ? [before.from, ...before.earlier].map(keptFields) : [],
       replicas: record.replicas,
       ...(restored !== undefined && { restored }),
+      ...(reembed !== undefined && { reembed }),
       state: restored === undefined ? 'filling' : 'seeding',
       term,
       startedAt: new Date(clock.wallMs()).toISOString(),
@@ -357,6 +381,10 @@ function leadsTo(present: ReshardRecord | null, fields: KeywordFields | null): p
   return present.state !== 'retiring' && isReindex(present) && isSame(present.to.keywordFields, fields);
 }
 
+function timeText(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
 /** Errors: conflict when the collection gets other shards already. */
 export function mustNotBeUnderWay(present: ReshardRecord | null): void {
   if (present === null || present.state === 'retiring') return;
@@ -368,6 +396,19 @@ export function mustNotBeUnderWay(present: ReshardRecord | null): void {
     throw new QuiverError(
       'already_exists',
       `collection "${name}" gets another keyword index already: wait for job ${reshardJobId(present)}, or cancel it`,
+    );
+  if (present.state === 'kept')
+    throw new QuiverError(
+      'already_exists',
+      `collection "${name}" can go back to the vectors of before until ${timeText(present.reembed!.keptUntil!)}: ` +
+        `go back (POST /v1/jobs/${reshardJobId(present)}/back), ` +
+        'or give that up (POST …/switch with {"keep_hours": 0})',
+    );
+  if (present.reembed !== undefined && isUnderWay(present))
+    throw new QuiverError(
+      'already_exists',
+      `the texts of collection "${name}" are being embedded anew already: ` +
+        `wait for job ${reshardJobId(present)}, or cancel it`,
     );
   if (isUnderWay(present))
     throw new QuiverError('already_exists', `collection "${name}" is changing its number of shards already`);

@@ -70,8 +70,19 @@ export class Resharder implements DrivenWork<ReshardRecord> {
   }
 
   /** What may fail again and again. One that is given up, or begins again, need not wait for that. */
-  stepOf({ id, state }: ReshardRecord): string {
-    return `${id}/${state}`;
+  stepOf({ id, state, reembed }: ReshardRecord): string {
+    return `${id}/${state}/${reembed?.wanted ?? ''}`;
+  }
+
+  /** What follows clients, or embeds, does not learn by itself that somebody wants something else. */
+  isOvertaken({ reembed, state }: ReshardRecord, now: ReshardRecord | null): boolean {
+    if (reembed === undefined || now?.reembed === undefined) return false;
+    return (
+      now.reembed.wanted !== reembed.wanted ||
+      now.reembed.isPaused !== reembed.isPaused ||
+      now.reembed.keepHours !== reembed.keepHours ||
+      (now.state === 'cancelling') !== (state === 'cancelling')
+    );
   }
 
   pausesOf({ state }: ReshardRecord): { firstMs: number; longestMs: number } {
@@ -85,7 +96,8 @@ export class Resharder implements DrivenWork<ReshardRecord> {
   *due({ isRunning, isResting }: Runs<ReshardRecord>): Iterable<Watched<ReshardRecord>> {
     const known = this.entries.all().sort((a, b) => (a.value.startedAt < b.value.startedAt ? -1 : 1));
     const ids = new Set(known.map(({ value }) => value.id));
-    for (const id of this.retiringSinceMs.keys()) if (!ids.has(id)) this.retiringSinceMs.delete(id);
+    const retiring = new Set(known.map(({ value }) => retiringKey(value)));
+    for (const key of this.retiringSinceMs.keys()) if (!retiring.has(key)) this.retiringSinceMs.delete(key);
     for (const id of this.obstacles.keys()) if (!ids.has(id)) this.obstacles.delete(id);
     for (const found of known)
       if (!isRunning(found.key) && !isResting(found) && this.mayBegin(found, isRunning)) yield found;
@@ -99,13 +111,18 @@ export class Resharder implements DrivenWork<ReshardRecord> {
   private mayBegin({ value }: Watched<ReshardRecord>, isRunning: Runs<ReshardRecord>['isRunning']): boolean {
     const nowMs = this.options.clock.monotonicMs();
     switch (value.state) {
-      case 'retiring': {
-        // By its id: another reshard of the collection may have begun and got as far meanwhile.
-        const sinceMs = this.retiringSinceMs.get(value.id) ?? nowMs;
-        this.retiringSinceMs.set(value.id, sinceMs);
-        return nowMs - sinceMs >= this.options.retireMs;
-      }
+      case 'retiring':
+        return nowMs - this.retiringSince(value, nowMs) >= this.options.retireMs;
+      case 'kept':
+        return value.reembed?.wanted === 'back' || nowMs - this.retiringSince(value, nowMs) >= this.options.retireMs;
+      case 'ready':
+        return value.reembed?.isPaused !== true;
       case 'filling':
+        if (value.reembed !== undefined)
+          return (
+            value.reembed.isPaused !== true &&
+            this.entries.all().filter((one) => isRunning(one.key) && isEmbedding(one.value)).length < FILLING_AT_ONCE
+          );
         // One that a backup has filled copies nothing.
         if (value.restored !== undefined) return true;
         return this.entries.all().filter((one) => isRunning(one.key) && isCopying(one.value)).length < FILLING_AT_ONCE;
@@ -117,6 +134,13 @@ export class Resharder implements DrivenWork<ReshardRecord> {
       case 'stuck':
         return true;
     }
+  }
+
+  private retiringSince(record: ReshardRecord, nowMs: number): number {
+    const key = retiringKey(record);
+    const sinceMs = this.retiringSinceMs.get(key) ?? nowMs;
+    this.retiringSinceMs.set(key, sinceMs);
+    return sinceMs;
   }
 
   async run({ key, value }: Watched<ReshardRecord>, stop: AbortSignal): Promise<number> {
@@ -204,6 +228,16 @@ export class Resharder implements DrivenWork<ReshardRecord> {
   }
 }
 
-function isCopying({ state, restored }: ReshardRecord): boolean {
-  return state === 'filling' && restored === undefined;
+/** By its id: another reshard of the collection may have begun and got as far meanwhile. */
+function retiringKey({ id, state }: ReshardRecord): string {
+  return `${id}/${state}`;
+}
+
+function isCopying({ state, restored, reembed }: ReshardRecord): boolean {
+  return state === 'filling' && restored === undefined && reembed === undefined;
+}
+
+/** They take the model, for hours, and wait for each other alone. */
+function isEmbedding({ state, reembed }: ReshardRecord): boolean {
+  return state === 'filling' && reembed !== undefined;
 }

@@ -7,7 +7,13 @@ import type {
   ShardClient,
   ShardId,
 } from '../../../shared/contract/shard/shard-client';
-import type { ShardTransfer, StoredItem } from '../../../shared/contract/shard/shard-read';
+import type {
+  AnswerOf,
+  ReadKind,
+  RequestOf,
+  ShardTransfer,
+  StoredItem,
+} from '../../../shared/contract/shard/shard-read';
 import type { ShardStage } from '../../../shared/contract/shard/shard-stage';
 import type { Clock } from '../../../shared/base/time/clock';
 import { RetryBackoff } from '../../../shared/base/time/retry-backoff';
@@ -69,6 +75,29 @@ export class ShardTransfers {
     await inBatches(idsOf(set), (id) => this.stage(id, 'open', 0, versionFloor === 0 ? undefined : versionFloor));
   }
 
+  /** Until when what is asked of shards may take, by monotonic time; Infinity: as long as it takes. */
+  get untilMs(): number {
+    return this.parts.untilMs ?? Infinity;
+  }
+
+  /** What all shards of the set answer. Errors: those of the shards. */
+  readAll<Kind extends ReadKind>(set: ShardSet, kind: Kind, request: RequestOf<Kind>): Promise<AnswerOf<Kind>[]> {
+    return inBatches(idsOf(set), (id) =>
+      this.persistently(id, (call) => this.parts.shards.read(id, kind, request, call)),
+    );
+  }
+
+  /** What is there of these ids of the set, in the order of the ids. Errors: those of the shards. */
+  async statesIn(set: ShardSet, externalIds: readonly string[]): Promise<ItemState[]> {
+    const groups = groupByShard([...externalIds], set.shards, (externalId) => externalId);
+    const found = new Map<string, ItemState>();
+    await inBatches(groups, async ({ shard, items }) => {
+      for await (const states of this.statesOf({ collectionUid: set.uid, shard }, items))
+        for (const state of states) found.set(state.externalId, state);
+    });
+    return externalIds.map((externalId) => found.get(externalId)!);
+  }
+
   /** As `stageAll`, and one that does not get there keeps none of the others from it. */
   async stageEach(set: ShardSet, stage: ShardStage): Promise<void> {
     const failures = await inBatches(idsOf(set), (id) =>
@@ -109,7 +138,12 @@ export class ShardTransfers {
   }
 
   /** The next items in the order of insertion; none at the end. */
-  scan(id: ShardId, after: { stamp: number; externalId: string } | null, limit: number): Promise<StoredItem[]> {
+  scan(
+    id: ShardId,
+    after: { stamp: number; externalId: string } | null,
+    limit: number,
+    vectors = true,
+  ): Promise<StoredItem[]> {
     return this.persistently(id, (call) =>
       this.parts.shards.read(
         id,
@@ -118,7 +152,7 @@ export class ShardTransfers {
           after,
           limit,
           filter: null,
-          vectors: true,
+          vectors,
           versions: true,
           expiries: true,
           dates: true,

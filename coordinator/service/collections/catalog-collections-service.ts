@@ -18,12 +18,14 @@ import {
   type CollectionStats,
   type CollectionView,
   type NewCollection,
+  type ReembedRequest,
   type ReshardView,
   type StorageQuota,
   type UnavailableShard,
   UNKNOWN_COUNT,
 } from '../service';
 import { modelNameOf } from '../../models/collection-embedding';
+import type { JobView } from '../jobs-service';
 import type { CollectionCatalog } from './collection-catalog';
 import type { CollectionEmbedder } from './collection-embedder';
 import { DEFAULT_METADATA_STORAGE } from '../../../shared/contract/shard/metadata-storage';
@@ -86,6 +88,11 @@ interface Reshards {
   cancel(name: string, dedup?: StoreDedup): Promise<ReshardView>;
 }
 
+/** Who has texts embedded anew, as CollectionsService says. */
+interface Reembeds {
+  begin(name: string, request: ReembedRequest, dedup?: StoreDedup): Promise<JobView>;
+}
+
 /** Who has files and indexes put in order, as CollectionsService says. */
 interface Upkeep {
   purge(name: string, start: boolean): Promise<CollectionPurge>;
@@ -111,6 +118,7 @@ export class CatalogCollectionsService implements CollectionsService {
   private readonly embedder: Pick<CollectionEmbedder, 'dimensionOf'>;
   private readonly obstacle: CollectionObstacle;
   private readonly reshards: Reshards;
+  private readonly reembeds: Reembeds;
   private readonly upkeep: Upkeep;
   private readonly forget: (identity: string) => Promise<void>;
   private readonly aliasesSettled: () => Promise<void>;
@@ -128,6 +136,7 @@ export class CatalogCollectionsService implements CollectionsService {
     embedder: Pick<CollectionEmbedder, 'dimensionOf'>;
     collectionObstacle?: CollectionObstacle | undefined;
     reshards: Reshards;
+    reembeds: Reembeds;
     upkeep: Upkeep;
     /** Removes what is kept beside a collection that is gone. Errors: unavailable. */
     forget?: (identity: string) => Promise<void>;
@@ -145,6 +154,7 @@ export class CatalogCollectionsService implements CollectionsService {
     this.embedder = options.embedder;
     this.obstacle = options.collectionObstacle ?? (() => null);
     this.reshards = options.reshards;
+    this.reembeds = options.reembeds;
     this.upkeep = options.upkeep;
     this.forget = options.forget ?? (async () => undefined);
     this.aliasesSettled = options.aliasesSettled ?? (async () => undefined);
@@ -325,6 +335,10 @@ export class CatalogCollectionsService implements CollectionsService {
 
   cancelReshard(name: string, dedup?: StoreDedup): Promise<ReshardView> {
     return this.reshards.cancel(name, dedup);
+  }
+
+  reembed(name: string, request: ReembedRequest, dedup?: StoreDedup): Promise<JobView> {
+    return this.reembeds.begin(name, request, dedup);
   }
 
   /** Resolves when the shards are gone, too. A shard that can't be reached is dropped by a later recovery. */

@@ -4,6 +4,7 @@ import type { CollectionEmbedding, ModelChoice } from '../../models/collection-e
 import type { CutText } from '../../models/cut-text';
 import type { EmbeddingModel, EmbeddingProvider, TextLengths } from '../../models/embedding-provider';
 import { collectionNotFound } from '../routing/collection-not-found';
+import { mustHaveSameVectors } from '../routing/shard-sets';
 import type { CollectionCatalog } from './collection-catalog';
 import type { CollectionRecord } from './collection-record';
 
@@ -23,7 +24,7 @@ export interface PassageVectors extends TextVectors {
 /**
  * Turns texts into vectors of a collection, always with the same model: the one of its `embedding`, or else that of its
  * first stored text. Before there is one, a query is embedded with the default model, and nothing is recorded. Errors:
- * dimension_mismatch (naming both dimensions and the model), embedding_unavailable.
+ * dimension_mismatch (naming both dimensions and the model), embedding_unavailable; remodelled.
  */
 export class CollectionEmbedder {
   private readonly catalog: CollectionCatalog;
@@ -94,6 +95,7 @@ export class CollectionEmbedder {
   private async record(collection: CollectionRecord, model: string): Promise<string> {
     const record = await this.catalog.update(collection.name, (current) => {
       if (current.identity !== collection.identity) throw collectionNotFound(collection.name);
+      mustHaveSameVectors(collection, current);
       return current.embeddingModel === null ? { ...current, embeddingModel: model } : current;
     });
     assert(record.embeddingModel !== null);

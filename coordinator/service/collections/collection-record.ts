@@ -66,6 +66,8 @@ export interface CollectionRecord {
   embeddingModel: string | null;
   /** How its texts become vectors. Absent: by the model that is configured when the first one comes. */
   embedding?: CollectionEmbedding | undefined;
+  /** Since when its vectors are of this model, ISO 8601, UTC. Absent: since it was made, or had its first text. */
+  vectorsSince?: string | undefined;
   /** Absent: it may hold as much as there is room for. Coordinators of earlier versions know no quotas. */
   quota?: StorageQuota | undefined;
   /** Clients see only `ready` collections; `creating` reserves the name while shards open. */
@@ -159,6 +161,7 @@ export function collectionToValue(record: CollectionRecord): string {
     created_at: record.createdAt,
     embedding_model: record.embeddingModel,
     embedding: record.embedding,
+    vectors_since: record.vectorsSince,
     state: record.state,
     seed: record.seed,
     once: record.once,
@@ -194,6 +197,7 @@ export function collectionFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): C
     createdAt: json.created_at as string,
     embeddingModel: json.embedding_model as string | null,
     ...(json.embedding !== undefined && { embedding: json.embedding as CollectionEmbedding }),
+    ...(typeof json.vectors_since === 'string' && { vectorsSince: json.vectors_since }),
     state: json.state as CollectionRecord['state'],
     ...(json.quota !== undefined && { quota: quotaOrNone(json.quota as StorageQuota) }),
     ...(json.seed !== undefined && { seed: json.seed as CollectionRecord['seed'] }),

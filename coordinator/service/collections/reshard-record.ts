@@ -2,6 +2,7 @@ import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { StoreChange, StoreEntry } from '../../../shared/cluster-store/cluster-store';
 import type { KeywordFields } from '../../../shared/contract/shard/keyword-fields';
 import type { ShardSeed } from '../../../shared/contract/shard/shard-backup';
+import type { CollectionEmbedding } from '../../models/collection-embedding';
 import type { StopWords } from '../synonyms/own-stop-words';
 import type { SynonymRule } from '../synonyms/synonym-rules';
 import { type CollectionRecord, type DropIntent, dropPath, dropToValue } from './collection-record';
@@ -25,10 +26,17 @@ export const RESHARDS_PREFIX = '/q/reshards/';
  * `opening`: the new shards have everything, and are about to take over; there is no way back. `retiring`: they have
  * taken over, and the old ones stay for those who have not heard of it. `cancelling`: the old ones are being opened
  * again.
+ *
+ * One that embeds all texts anew (`reembed`) is `ready` once its new shards have everything and were compared, and
+ * follows clients until it is to switch. After it, as long as there is a way back, it is `kept`: `from` are the shards
+ * that clients use, `to` those that they used before and that follow now. Going back is the same way: `sealing` and so
+ * on.
  */
 export type ReshardState =
   | 'seeding'
   | 'filling'
+  | 'ready'
+  | 'kept'
   | 'sealing'
   | 'opening'
   | 'retiring'
@@ -39,6 +47,8 @@ export type ReshardState =
 const STATES: readonly ReshardState[] = [
   'seeding',
   'filling',
+  'ready',
+  'kept',
   'sealing',
   'opening',
   'retiring',
@@ -56,6 +66,17 @@ export interface ShardSet {
    * reshard is there to change it, both sets say theirs.
    */
   keywordFields?: KeywordFields | null | undefined;
+  /** What its vectors are of. Absent: what they are of by the collection's record. As `keywordFields`. */
+  model?: SetModel | undefined;
+}
+
+/** What the vectors of a set of shards are of. */
+export interface SetModel {
+  dim: number;
+  /** null: no text was embedded; callers gave the vectors. */
+  embeddingModel: string | null;
+  /** null: the model has no settings of the collection's own. */
+  embedding: CollectionEmbedding | null;
 }
 
 /** What takes the place of a collection's shards that are empty. */
@@ -71,6 +92,47 @@ export interface RestoredSet {
   /** For a collection that has none once the new shards take over. */
   synonyms?: readonly SynonymRule[] | undefined;
   stopWords?: StopWords | undefined;
+}
+
+/** With which queries the old vectors and the new ones are compared. */
+export type Comparing = { sample: number } | { judged: string };
+
+/** What a comparison found. */
+export interface Compared {
+  /** Queries that were asked of both. */
+  queries: number;
+  /** Share of the ten best by the old vectors that are among the ten best by the new ones; null: no query was asked. */
+  overlap: number | null;
+  /** nDCG of the ten best by the judgements; null: there are none. `before`: null: old vectors are of no model. */
+  ndcg: { before: number | null; after: number } | null;
+  /** On the disk, of one replica. */
+  bytes: { before: number; after: number };
+}
+
+/** What a reshard is for that embeds all texts anew. */
+export interface Reembed {
+  onNoText: 'fail' | 'drop';
+  compare: Comparing;
+  switch: 'manual' | 'auto';
+  /** How long after the switch there is a way back; 0: there is none. */
+  keepHours: number;
+  /** It rests until somebody resumes it. */
+  isPaused?: boolean | undefined;
+  /** When it was resumed last, in wall time, and how many items were copied by then. */
+  since?: { ms: number; copied: number } | undefined;
+  /** Somebody asked for it, and it is not done. */
+  wanted?: 'switch' | 'back' | undefined;
+  /** It is on its way back, or can be: `to` are the shards of before. */
+  isBack?: boolean | undefined;
+  /** Every item has a text, by a look before any was embedded. */
+  isChecked?: boolean | undefined;
+  /** Items without a text that were left out. */
+  dropped: number;
+  compared?: Compared | undefined;
+  /** ISO 8601, UTC; absent: it has not switched. */
+  switchedAt?: string | undefined;
+  /** Until when there is a way back, in milliseconds of wall time. */
+  keptUntil?: number | undefined;
 }
 
 /** How much of an old shard is in the new ones. */
@@ -106,6 +168,8 @@ export interface ReshardRecord {
    * copied.
    */
   restored?: RestoredSet | undefined;
+  /** Texts are embedded by the model of `to`. Absent: vectors are copied. */
+  reembed?: Reembed | undefined;
   state: ReshardState;
   /** Rises whenever somebody begins or goes on to drive it. */
   term: number;
@@ -138,9 +202,14 @@ export function isReindex({ to }: Pick<ReshardRecord, 'to'>): boolean {
   return to.keywordFields !== undefined;
 }
 
+/** The kind of the job that a reshard is. */
+export function reshardKind(record: Pick<ReshardRecord, 'to' | 'reembed'>): 'reembed' | 'reindex' | 'reshard' {
+  return record.reembed !== undefined ? 'reembed' : isReindex(record) ? 'reindex' : 'reshard';
+}
+
 /** The job of a reshard. */
-export function reshardJobId(record: Pick<ReshardRecord, 'id' | 'to'>): string {
-  return `${isReindex(record) ? 'reindex' : 'reshard'}-${record.id}`;
+export function reshardJobId(record: Pick<ReshardRecord, 'id' | 'to' | 'reembed'>): string {
+  return `${reshardKind(record)}-${record.id}`;
 }
 
 /** Whether shards of it exist or may exist beside those of the collection. */
@@ -150,7 +219,7 @@ export function isUnderWay({ state }: ReshardRecord): boolean {
 
 /** Whether its new shards are to be placed, and their lost replicas replaced. */
 export function getsShards({ state }: ReshardRecord): boolean {
-  return state === 'seeding' || state === 'filling' || state === 'sealing' || state === 'opening' || state === 'stuck';
+  return state !== 'retiring' && state !== 'cancelling' && state !== 'failed';
 }
 
 /**
@@ -162,8 +231,9 @@ export function isUntouched({ state, restored, sources }: ReshardRecord): boolea
 }
 
 /** Whether it can be given up. */
-export function isCancellable({ state }: ReshardRecord): boolean {
-  return state === 'seeding' || state === 'filling' || state === 'sealing' || state === 'stuck';
+export function isCancellable({ state, reembed }: ReshardRecord): boolean {
+  if (reembed?.isBack === true) return false;
+  return state === 'seeding' || state === 'filling' || state === 'ready' || state === 'sealing' || state === 'stuck';
 }
 
 /** The sets of shards that exist beside that of the collection: what is to be dropped when it is over. */
@@ -179,9 +249,23 @@ export function dropChanges(reshard: ReshardRecord): StoreChange[] {
 }
 
 /** What the collection is with these shards. */
-export function ofSet(collection: CollectionRecord, { uid, shards, keywordFields }: ShardSet): CollectionRecord {
-  const record = { ...collection, uid, shards };
-  return keywordFields === undefined ? record : { ...record, keywordFields: keywordFields ?? undefined };
+export function ofSet(collection: CollectionRecord, { uid, shards, keywordFields, model }: ShardSet): CollectionRecord {
+  return {
+    ...collection,
+    uid,
+    shards,
+    ...(keywordFields !== undefined && { keywordFields: keywordFields ?? undefined }),
+    ...(model !== undefined && {
+      dim: model.dim,
+      embeddingModel: model.embeddingModel,
+      embedding: model.embedding ?? undefined,
+    }),
+  };
+}
+
+/** What the vectors of a collection are of. */
+export function modelOf({ dim, embeddingModel, embedding }: CollectionRecord): SetModel {
+  return { dim, embeddingModel, embedding: embedding ?? null };
 }
 
 /** What the collection is with its new shards. */

@@ -1,5 +1,5 @@
 import type { ReshardView } from '../service';
-import { isUntouched, type ReshardRecord } from './reshard-record';
+import { isUntouched, type ReshardRecord, type ReshardState } from './reshard-record';
 
 /** Reshards as they are shown, by the names of their collections. */
 export function shownReshards(records: readonly ReshardRecord[]): ReshardView[] {
@@ -22,9 +22,19 @@ function waitsFor(reshard: ReshardRecord, all: readonly ReshardRecord[]): string
   const { waitsFor: met } = reshardView(reshard);
   if (met !== null || !isUntouched(reshard)) return met;
   const first = all.find(
-    (one) => one !== reshard && one.state === 'filling' && one.restored === undefined && !isUntouched(one),
+    (one) =>
+      one !== reshard &&
+      one.state === 'filling' &&
+      one.restored === undefined &&
+      (one.reembed === undefined) === (reshard.reembed === undefined) &&
+      !isUntouched(one),
   );
   return first === undefined ? null : `the shards of collection "${first.name}", which are copied first`;
+}
+
+function shownState(state: ReshardState): ReshardView['state'] {
+  if (state === 'kept') return 'retiring';
+  return state === 'seeding' || state === 'ready' ? 'filling' : state;
 }
 
 /** A reshard as it is shown, without the others that it may wait for. */
@@ -40,7 +50,7 @@ export function reshardView({
   error,
   waitsFor,
 }: ReshardRecord): ReshardView {
-  const state = present === 'seeding' ? 'filling' : present;
+  const state = shownState(present);
   const isCopied = state === 'sealing' || state === 'opening' || state === 'retiring';
   const fraction = isCopied ? 1 : Math.min(1, total === 0 ? 0 : copied / total);
   return {

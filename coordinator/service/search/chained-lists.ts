@@ -101,7 +101,7 @@ export class ChainedLists {
   /** The list as it is now. */
   private fix({ collection, call }: ChainedSearch): Promise<FixedList> {
     const { sets, scatter, shards } = this.parts;
-    return sets.inOne(collection, call, async (current) => ({
+    return sets.ofModel(collection, call, async (current) => ({
       uid: current.uid,
       versions: await scatter.readAll(current, call, (id) => shards.read(id, 'lastVersion', null, call)),
       vectors: [],
@@ -226,7 +226,7 @@ export class ChainedLists {
     ask: (id: ShardId, part: ListPart) => Promise<Answer>,
   ): Promise<Answer[]> {
     const { sets, scatter } = this.parts;
-    return sets.inOne(collection, call, (current) => {
+    return sets.ofModel(collection, call, (current) => {
       if (current.uid !== uid) throw reshardedSince();
       return scatter.readAll(current, call, (id) =>
         ask(id, { versionMax: versions[id.shard], after, passed: Math.ceil(passed / current.shards) }),

@@ -241,7 +241,7 @@ export class RankedLists {
     if (now !== null) return answered(now);
     const ask = (): Promise<VectorSearchResult[]> =>
       this.deep.run(cost, call, () =>
-        this.sets.inOne(collection, call, (current) =>
+        this.sets.ofModel(collection, call, (current) =>
           this.scatter.readAll(current, call, (id) => this.shards.read(id, 'search', shardRequest, call)),
         ),
       );
@@ -337,7 +337,7 @@ export class RankedLists {
     const request = { legs, vectors, fusing, ...ofLists, k, offset, explain, terms, ofBestScore };
     // Lists that are fused come without texts.
     const hits = await this.deep.run(hitsOfLength(places, this.lengths.of(collection, false)), call, () =>
-      this.sets.inOne(collection, call, (current) => this.hybrid.search(current, request, call)),
+      this.sets.ofModel(collection, call, (current) => this.hybrid.search(current, request, call)),
     );
     this.lengths.note(collection, false, hits.length, bytesOfHits(hits));
     // Lists are merged as they arrive, so the time for both steps counts as that of the shards.
@@ -382,7 +382,7 @@ export class RankedLists {
     call: CallOptions,
   ): Promise<Hit[][]> {
     return this.deep.run(hitsOfLength(externalIds.length, this.lengths.of(collection, false)), call, () =>
-      this.sets.inOne(collection, call, (current) => {
+      this.sets.ofModel(collection, call, (current) => {
         const asked = { vector, externalIds, boosts, bytesMax };
         return scoredItems({ shards: this.shards, scatter: this.scatter }, current, asked, call);
       }),

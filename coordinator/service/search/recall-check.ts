@@ -5,7 +5,7 @@ import type { Clock } from '../../../shared/base/time/clock';
 import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionRecord } from '../collections/collection-record';
 import type { ScatterGather } from '../routing/scatter-gather';
-import { ShardSets } from '../routing/shard-sets';
+import { ofOneModel, ShardSets } from '../routing/shard-sets';
 import type { RecallReport, RecallRequest, RecallService, SamplesService } from '../service';
 import { checkDimension } from '../vectors/dimension-check';
 import { mergeHits } from './merge';
@@ -50,6 +50,10 @@ export class RecallCheck implements RecallService {
   }
 
   async check(name: string, given: RecallRequest): Promise<RecallReport> {
+    return ofOneModel(() => this.checkOnce(name, given));
+  }
+
+  private async checkOnce(name: string, given: RecallRequest): Promise<RecallReport> {
     const collection = await this.parts.catalog.shown(name);
     const request = { ...given, filter: filterIn(collection, given.filter) };
     request.queries?.forEach((query, i) => checkDimension(collection, query, `query ${i}`));
@@ -124,7 +128,7 @@ export class RecallCheck implements RecallService {
     // One more than wanted, where the item itself is most likely the best.
     const k = request.k + (query.ownId === null ? 0 : 1);
     const search = { vector: query.vector, k, filter: request.filter, effort, texts: false, counted: true } as const;
-    const answers = await this.sets.inOne(collection, call, (current) =>
+    const answers = await this.sets.ofModel(collection, call, (current) =>
       scatter.readAll(current, call, (id) => shards.read(id, 'search', search, call)),
     );
     const hits = mergeHits(

@@ -14,7 +14,7 @@ import { type AnswerHold, NO_HOLD } from '../answer-hold';
 import type { DeepReads } from '../routing/deep-reads';
 import { matchCount } from '../routing/match-count';
 import type { ScatterGather } from '../routing/scatter-gather';
-import { ShardSets } from '../routing/shard-sets';
+import { ofOneModel, ShardSets } from '../routing/shard-sets';
 import type { Page, SearchRequest, Source } from '../search-request';
 import type { FieldFactsRequest } from '../../../shared/contract/shard/field-facts';
 import type {
@@ -119,6 +119,10 @@ export class ShardedSearchService implements SearchService {
   }
 
   search(name: string, given: SearchRequest, hold: AnswerHold = NO_HOLD): SearchAnswer | Promise<SearchAnswer> {
+    return ofOneModel(() => this.searchOnce(name, given, hold));
+  }
+
+  private searchOnce(name: string, given: SearchRequest, hold: AnswerHold): SearchAnswer | Promise<SearchAnswer> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name);
@@ -145,6 +149,14 @@ export class ShardedSearchService implements SearchService {
     name: string,
     asked: readonly SearchRequest[],
     hold: AnswerHold = NO_HOLD,
+  ): Promise<OfTexts & { results: FoundList[]; timing: SearchTiming }> {
+    return ofOneModel(() => this.searchAllOnce(name, asked, hold));
+  }
+
+  private async searchAllOnce(
+    name: string,
+    asked: readonly SearchRequest[],
+    hold: AnswerHold,
   ): Promise<OfTexts & { results: FoundList[]; timing: SearchTiming }> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
@@ -203,6 +215,10 @@ export class ShardedSearchService implements SearchService {
   }
 
   async similarity(name: string, id1: string, id2: string): Promise<number> {
+    return ofOneModel(() => this.similarityOnce(name, id1, id2));
+  }
+
+  private async similarityOnce(name: string, id1: string, id2: string): Promise<number> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const [first, second] = await Promise.all([

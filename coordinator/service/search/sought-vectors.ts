@@ -131,7 +131,7 @@ export class VectorFinder {
     call: CallOptions,
   ): Promise<StoredItem & { vector: Float32Array }> {
     const { sets, scatter, shards } = this.parts;
-    const [[item]] = await sets.inOne(collection, call, (current) => {
+    const [[item]] = await sets.ofModel(collection, call, (current) => {
       const shard = shardOf(externalId, current.shards);
       return scatter.read(current, [shard], call, (id) =>
         shards.read(id, 'fetch', { externalIds: [externalId], vectors: true, texts: false }, call),

@@ -17,7 +17,7 @@ import { dedupRecordsOf } from './begun-write';
 import { storedBytesOf } from './stored-bytes';
 import type { EncodedWriteOptions } from '../routing/encoded-writes';
 import type { EncodedItems, UpsertStatus } from '../service';
-import type { ItemResult, ItemWrites } from './item-writes';
+import type { ItemResult, ItemWrites, RemakeVectors } from './item-writes';
 
 /** What is about to be written. */
 interface Intended {
@@ -39,6 +39,7 @@ interface BoundedWriteOptions {
   settle?: (() => Promise<void>) | undefined;
   /** By which the write can be revoked; none of the others goes with it. */
   token?: string | undefined;
+  remake?: RemakeVectors | undefined;
 }
 
 /** A write that was let through. */
@@ -74,13 +75,13 @@ export class BoundedWrites {
     collection: CollectionRecord,
     operations: ItemOperation[],
     call: CallOptions,
-    { once, writer, settle, token }: BoundedWriteOptions,
+    { once, writer, settle, token, remake }: BoundedWriteOptions,
   ): Promise<ItemResult[]> {
     const { writes } = this.parts;
     const make = (by?: Once, settling?: () => Promise<void>): Promise<ItemResult[]> =>
       token === undefined
-        ? writes.write(collection, operations, call, by, settling)
-        : writes.writeRevocable(collection, operations, call, token);
+        ? writes.write(collection, operations, call, by, settling, remake)
+        : writes.writeRevocable(collection, operations, call, token, remake);
     if (!BoundedWrites.areBounded(collection, writer)) return make(once, settle);
     const ids = operations.flatMap(({ type, externalId }) => (type === 'upsert' ? [externalId] : []));
     const whole = writtenBy(operations, collection.dim);
@@ -249,5 +250,5 @@ function writtenBy(operations: readonly ItemOperation[], dim: number): Written {
 function wroteNothing(error: unknown): boolean {
   if (!isQuiverError(error)) return false;
   if (error.kind === 'conflict') return error.shown?.written === undefined;
-  return error.kind === 'not_found' || error.kind === 'limit_exceeded' || error.kind === 'key_reused';
+  return ['not_found', 'limit_exceeded', 'key_reused', 'remodelled'].includes(error.kind);
 }

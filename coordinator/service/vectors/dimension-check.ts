@@ -1,7 +1,7 @@
 import { isOfModel, type ModelChoice } from '../../models/collection-embedding';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 
-type Known = { name: string; dim: number } & ModelChoice;
+type Known = { name: string; dim: number; vectorsSince?: string | undefined } & ModelChoice;
 
 /** Checks that a vector fits its collection; `what` names it in the message. Errors: dimension_mismatch. */
 export function checkDimension(collection: Known, vector: Float32Array, what: string): void {
@@ -9,8 +9,9 @@ export function checkDimension(collection: Known, vector: Float32Array, what: st
 }
 
 export function dimensionMismatch(collection: Known, vector: Float32Array, what: string): QuiverError {
-  const { embeddingModel: model } = collection;
-  const whose = model === null ? '' : ` (its texts are embedded by ${model})`;
+  const { embeddingModel: model, vectorsSince } = collection;
+  const since = vectorsSince === undefined ? '' : `: this collection's vectors are of ${model} since ${vectorsSince}`;
+  const whose = model === null ? '' : since || ` (its texts are embedded by ${model})`;
   return new QuiverError(
     'dimension_mismatch',
     `dimension mismatch: ${what} has dimension ${vector.length}, but collection "${collection.name}" has dimension ${collection.dim}${whose}`,

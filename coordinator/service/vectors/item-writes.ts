@@ -16,7 +16,8 @@ import type { Clock } from '../../../shared/base/time/clock';
 import type { CollectionRecord } from '../collections/collection-record';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard, inCallOrder, shardOf } from '../routing/shard-router';
-import type { ShardSets } from '../routing/shard-sets';
+import { hasSameVectors, type ShardSets } from '../routing/shard-sets';
+import { dimensionMismatch } from './dimension-check';
 import type { EncodedWriteOptions } from '../routing/encoded-writes';
 import type { EncodedItems, UpsertStatus } from '../service';
 import { dedupOf, keyReused, type Once, revocableOf, revocationOf } from '../idempotency/write-dedup';
@@ -34,6 +35,27 @@ export interface ItemResult {
 
 /** What of an operation says whether it conflicts. */
 export type Judged = Pick<ItemOperation, 'externalId' | 'expected' | 'alone'>;
+
+/**
+ * Gives operations the vectors that they have in a collection whose vectors are of another model since they were made.
+ * They were not done. Errors: what is wrong with them there.
+ */
+export type RemakeVectors = (collection: CollectionRecord, operations: readonly ItemOperation[]) => Promise<void>;
+
+/** What a write has besides its operations. */
+interface WriteParts {
+  marked?: MarkedWrite | undefined;
+  remake?: RemakeVectors | undefined;
+}
+
+/** Of vectors that callers gave. Errors: dimension_mismatch. */
+export const asGiven: RemakeVectors = async (collection, operations) => {
+  for (const operation of operations) {
+    const vector = operation.type === 'delete' ? undefined : operation.vector;
+    if (vector !== undefined && vector.length !== collection.dim)
+      throw dimensionMismatch(collection, vector, `the vector of external_id ${JSON.stringify(operation.externalId)}`);
+  }
+};
 
 /** Conflicts that an error names; the others are counted. */
 const CONFLICTS_SHOWN_MAX = 100;
@@ -56,7 +78,7 @@ export class ItemWrites {
    * conflict, when another operation conflicts: then nothing was done, unless the message says so; those of the shards.
    * With `once`, what was done under it before is not done again, and has the outcome of then. Errors then also:
    * key_reused. `settle` is awaited before anything is stored, and not where a condition is seen to stand against all
-   * of it.
+   * of it. `remake`: default: callers gave the vectors.
    */
   async write(
     collection: CollectionRecord,
@@ -64,17 +86,18 @@ export class ItemWrites {
     call: CallOptions,
     once?: Once,
     settle?: () => Promise<void>,
+    remake?: RemakeVectors,
   ): Promise<ItemResult[]> {
     if (operations.length === 0) return [];
     const isBound = operations.some(({ expected, alone }) => expected !== undefined && alone !== true);
     // A shard judges a single operation by itself, but only when it stores it.
     const isJudged = isBound && (operations.length > 1 || settle !== undefined);
     if (once !== undefined)
-      return this.writeOnce(collection, operations, call, new OnceWrite(once), { isBound, isJudged, settle });
+      return this.writeOnce(collection, operations, call, new OnceWrite(once), { isBound, isJudged, settle, remake });
     if (isJudged) await this.mustBeAsExpected(collection, operations, call);
     // Without it, no turn is lost: what is written goes out at once.
     if (settle !== undefined) await settle();
-    const results = await this.writeAll(collection, operations, call);
+    const results = await this.writeAll(collection, operations, call, { remake });
     if (isBound) mustNotConflict(operations, results);
     return results;
   }
@@ -88,10 +111,11 @@ export class ItemWrites {
     operations: ItemOperation[],
     call: CallOptions,
     token: string,
+    remake?: RemakeVectors,
   ): Promise<ItemResult[]> {
     // A shard judges a single operation by itself.
     if (operations.length > 1) await this.mustBeAsExpected(collection, operations, call);
-    const results = await this.writeAll(collection, operations, call, new RevocableWrite(token));
+    const results = await this.writeAll(collection, operations, call, { marked: new RevocableWrite(token), remake });
     mustNotConflict(operations, results);
     return results;
   }
@@ -142,7 +166,7 @@ export class ItemWrites {
     }
     if (!isRefused) return { statuses: outcomes as UpsertStatus[], versions };
     const first = outcomes.map((outcome, i): ItemResult => ({ outcome, version: versions[i] }));
-    const results = await this.writeRefused(collection, items.operations(), first, call);
+    const results = await this.writeRefused(collection, items.operations(), first, call, {});
     return {
       statuses: results.map(({ outcome }) => outcome as UpsertStatus),
       versions: results.map(({ version }) => version),
@@ -190,9 +214,15 @@ export class ItemWrites {
     operations: ItemOperation[],
     call: CallOptions,
     onceWrite: OnceWrite,
-    { isBound, isJudged, settle }: { isBound: boolean; isJudged: boolean; settle: (() => Promise<void>) | undefined },
+    {
+      isBound,
+      isJudged,
+      settle,
+      remake,
+    }: { isBound: boolean; isJudged: boolean; settle: (() => Promise<void>) | undefined } & Pick<WriteParts, 'remake'>,
   ): Promise<ItemResult[]> {
     const { sets, scatter, shards, clock } = this.parts;
+    const parts: WriteParts = { marked: onceWrite, remake };
     // A shard that has no part in this request may have one in another with the same key.
     if (collection.shards > 1)
       await sets.inOne(collection, call, (current) =>
@@ -206,11 +236,11 @@ export class ItemWrites {
       const first = groupByShard(operations, collection.shards, ({ externalId }) => externalId).find(({ items }) =>
         items.includes(operations[0]),
       )!.items;
-      const decided = await this.writeAll(collection, first, call, onceWrite);
+      const decided = await this.writeAll(collection, first, call, parts);
       mustNotConflict(first, decided);
       const isDecided = new Set(first);
       const rest = operations.filter((operation) => !isDecided.has(operation));
-      const written = await this.writeAll(collection, rest, call, onceWrite);
+      const written = await this.writeAll(collection, rest, call, parts);
       const resultOf = new Map([
         ...first.map((operation, i) => [operation, decided[i]] as const),
         ...rest.map((operation, i) => [operation, written[i]] as const),
@@ -218,7 +248,7 @@ export class ItemWrites {
       results = operations.map((operation) => resultOf.get(operation)!);
     } else {
       if (settle !== undefined) await settle();
-      results = await this.writeAll(collection, operations, call, onceWrite);
+      results = await this.writeAll(collection, operations, call, parts);
     }
     if (!onceWrite.isFresh) onceWrite.once.repeated();
     if (isBound) mustNotConflict(operations, results);
@@ -260,12 +290,12 @@ export class ItemWrites {
     collection: CollectionRecord,
     operations: ItemOperation[],
     call: CallOptions,
-    marked?: MarkedWrite,
+    parts: WriteParts,
   ): Promise<ItemResult[]> {
     if (operations.length === 0) return [];
-    const results = await this.writeTo(collection, operations, call, marked);
+    const results = await this.writeTo(collection, operations, call, parts.marked);
     return results.some(({ outcome }) => outcome === 'refused')
-      ? this.writeRefused(collection, operations, results, call, marked)
+      ? this.writeRefused(collection, operations, results, call, parts)
       : results;
   }
 
@@ -343,30 +373,32 @@ export class ItemWrites {
 
   /**
    * Shards that are about to be replaced refused some of the operations, without doing anything of them: those, and
-   * only those, go to the shards that replace them. Errors: commit_unknown, when that did not succeed in time and
-   * others were done.
+   * only those, go to the shards that replace them, with vectors of the model that these are of. Errors:
+   * commit_unknown, when that did not succeed in time and others were done.
    */
   private async writeRefused(
     collection: CollectionRecord,
     operations: ItemOperation[],
     first: ItemResult[],
     call: CallOptions,
-    marked?: MarkedWrite,
+    { marked, remake = asGiven }: WriteParts,
   ): Promise<ItemResult[]> {
     const { sets, clock } = this.parts;
     const results = [...first];
     let current = collection;
+    let made = collection;
     let refused = results.flatMap(({ outcome }, i) => (outcome === 'refused' ? [i] : []));
     for (let attempt = 0; refused.length > 0; attempt += 1) {
       const isPart = refused.length < results.length;
       if (clock.monotonicMs() >= call.deadlineMs) throw inNoSet(collection, isPart);
       current = await sets.next(current, call, attempt);
-      const again = await this.writeTo(
-        current,
-        refused.map((i) => operations[i]),
-        call,
-        marked,
-      ).catch((error: unknown) => {
+      const left = refused.map((i) => operations[i]);
+      const writeAgain = async (): Promise<ItemResult[]> => {
+        if (!hasSameVectors(made, current)) await remake(current, left);
+        made = current;
+        return this.writeTo(current, left, call, marked);
+      };
+      const again = await writeAgain().catch((error: unknown) => {
         throw isPart ? partlyWritten(error) : error;
       });
       again.forEach((result, n) => (results[refused[n]] = result));

@@ -140,7 +140,8 @@ export class OrderedItems<Collection extends ItemCollection> {
     };
     const length = this.lengths.of(collection, texts !== false);
     const short = places.length * HITS_PER_ITEM;
-    const read = (cost: number) => deep.run(cost, call, () => sets.inOne(collection, call, ask));
+    const read = (cost: number) =>
+      deep.run(cost, call, () => sets[vectors ? 'ofModel' : 'inOne'](collection, call, ask));
     if (length !== undefined) return read(Math.max(short, hitsOfLength(places.length, length)));
     const cost = this.blind.costOf(short);
     return this.blind.run(() => read(cost));

@@ -86,7 +86,7 @@ export class RemadeVectors {
     call: CallOptions,
   ): Promise<StoredItem & { vector: Float32Array }> {
     const { shards, scatter, sets } = this.parts;
-    const [[item]] = await sets.inOne(collection, call, (current) =>
+    const [[item]] = await sets.ofModel(collection, call, (current) =>
       scatter.read(current, [shardOf(externalId, current.shards)], call, (id) =>
         shards.read(id, 'fetch', { externalIds: [externalId], vectors: true, versions: true }, call),
       ),

@@ -25,7 +25,7 @@ import { type DeepReads, HITS_PER_ITEM, hitsOfLength } from '../routing/deep-rea
 import { ReadLengths } from '../routing/read-lengths';
 import { collectionNotFound } from '../routing/collection-not-found';
 import type { ScatterGather } from '../routing/scatter-gather';
-import { ShardSets } from '../routing/shard-sets';
+import { mustHaveSameVectors, ofOneModel, ShardSets } from '../routing/shard-sets';
 import type { StampClock } from '../routing/stamp-clock';
 import type { CutText } from '../../models/cut-text';
 import { filterIn } from '../synonyms/filter-in';
@@ -50,7 +50,7 @@ import { type FilteredResult, type FilteredWrite, type StepBounds, writeMatching
 import { writeMatchingOnce } from './filtered-write-once';
 import { storedBytesOf } from './stored-bytes';
 import { InsertionOrderReader } from './insertion-order-reader';
-import { type ItemResult, ItemWrites, type Judged } from './item-writes';
+import { asGiven, type ItemResult, ItemWrites, type Judged, type RemakeVectors } from './item-writes';
 import { OrderedItems } from './ordered-items';
 import { isOvertaken, PATCH_ATTEMPTS_MAX, RemadeVectors, UNTOUCHED_VECTOR } from './remade-vector';
 import { vectorNotFound } from './vector-not-found';
@@ -133,10 +133,14 @@ export class ShardedVectorsService implements VectorsService {
     this.clock = options.clock;
   }
 
-  async upsert(
+  async upsert(name: string, items: VectorInput[], options: UpsertOptions = {}): Promise<UpsertResult> {
+    return ofOneModel(() => this.upsertOnce(name, items, options));
+  }
+
+  private async upsertOnce(
     name: string,
     items: VectorInput[],
-    { skips = false, places, isSingle = false, once, writer }: UpsertOptions = {},
+    { skips = false, places, isSingle = false, once, writer }: UpsertOptions,
   ): Promise<UpsertResult> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
@@ -250,13 +254,21 @@ export class ShardedVectorsService implements VectorsService {
     };
   }
 
-  async exchange(name: string, { identity, puts, gone, token }: ItemExchange, writer?: KeyWriter): Promise<void> {
+  async exchange(
+    name: string,
+    { identity, vectorsSince, puts, gone, token }: ItemExchange,
+    writer?: KeyWriter,
+  ): Promise<void> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     if (collection.identity !== identity) throw collectionNotFound(name);
+    if (puts.length > 0) mustHaveSameVectors({ name, vectorsSince }, collection);
     const operations: ItemOperation[] = puts.length === 0 ? [] : this.upsertsOf(collection, puts, [], false);
     for (const { externalId, expected } of gone) operations.push({ type: 'delete', externalId, expected });
-    await this.bounded.write(collection, operations, call, { writer, token });
+    const remake: RemakeVectors = async (current) => {
+      if (puts.length > 0) mustHaveSameVectors(collection, current);
+    };
+    await this.bounded.write(collection, operations, call, { writer, token, remake });
   }
 
   async revoke(name: string, { identity, token, externalId }: Parameters<VectorsService['revoke']>[1]): Promise<void> {
@@ -284,7 +296,11 @@ export class ShardedVectorsService implements VectorsService {
     return this.bounded.isBegun(this.catalog.known(name) ?? (await this.catalog.find(name)), once, call);
   }
 
-  async patch(name: string, patch: VectorPatch, { once, writer }: WriteOptions = {}): Promise<PatchResult> {
+  async patch(name: string, patch: VectorPatch, options: WriteOptions = {}): Promise<PatchResult> {
+    return ofOneModel(() => this.patchOnce(name, patch, options));
+  }
+
+  private async patchOnce(name: string, patch: VectorPatch, { once, writer }: WriteOptions): Promise<PatchResult> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const { externalId, vector, vectorModel, text, metadata, expected, expiresAt } = patch;
@@ -323,7 +339,13 @@ export class ShardedVectorsService implements VectorsService {
           : this.settling(collection, embedded, [text as string], ([other]) => (operation.vector = other));
       try {
         const [{ outcome, version }] =
-          known ?? (await this.bounded.write(collection, [operation], call, { once, writer, settle }));
+          known ??
+          (await this.bounded.write(collection, [operation], call, {
+            once,
+            writer,
+            settle,
+            ...(embedded !== null && { remake: this.remaking(new Map([[operation, text as string]])) }),
+          }));
         if (outcome === 'absent') throw vectorNotFound(name, externalId);
         if (outcome === 'excess') throw excessError(1, externalId);
         return {
@@ -397,8 +419,10 @@ export class ShardedVectorsService implements VectorsService {
     externalIds: string[],
     { vectors, hold = NO_HOLD }: { vectors: boolean; hold?: AnswerHold | undefined },
   ): Promise<AsyncIterable<VectorView[]>> {
-    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
-    return begun(this.fetchedPages(collection, externalIds, { vectors, filter: null, hold }));
+    return ofOneModel(async () => {
+      const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+      return begun(this.fetchedPages(collection, externalIds, { vectors, filter: null, hold }));
+    });
   }
 
   private async *fetchedPages(
@@ -515,7 +539,9 @@ export class ShardedVectorsService implements VectorsService {
       if (room !== undefined) await room;
       const count = Math.min(left, PAGE_ITEMS_MAX);
       const bytes = Math.min(pageBytes, leftBytes);
-      const page: GivenPage | null = await this.sets.inOne(current, this.scatter.begin(), async (now) => {
+      // What was given had the vectors of before.
+      const how = wanted.vectors && after !== wanted.after ? 'ofModel' : 'inOne';
+      const page: GivenPage | null = await this.sets[how](current, this.scatter.begin(), async (now) => {
         // What one had taken when it failed is lost with it: another begins after what was given.
         const present = (now === current ? reader : null) ?? this.readerOf(now, { ...wanted, after, pageBytes });
         reader = null;
@@ -579,7 +605,31 @@ export class ShardedVectorsService implements VectorsService {
         if (source.vector === undefined) operations[i].vector = others[next++];
       });
     });
-    return this.bounded.write(collection, operations, call, { ...options, settle });
+    // Nothing is looked up where all vectors were given.
+    const remake =
+      texts.length === 0
+        ? undefined
+        : this.remaking(
+            new Map(
+              items.flatMap(({ source }, i) => (source.vector === undefined ? [[operations[i], source.text]] : [])),
+            ),
+          );
+    return this.bounded.write(collection, operations, call, { ...options, settle, remake });
+  }
+
+  /** What makes vectors again of the texts of operations; other vectors were given. */
+  private remaking(textOf: ReadonlyMap<ItemOperation, string>): RemakeVectors {
+    return async (collection, operations) => {
+      const ofTexts = operations.filter((operation) => textOf.has(operation)) as (UpsertOperation | PatchOperation)[];
+      await asGiven(
+        collection,
+        operations.filter((operation) => !textOf.has(operation)),
+      );
+      if (ofTexts.length === 0) return;
+      const texts = ofTexts.map((operation) => textOf.get(operation)!);
+      const { vectors } = await this.embedder.embedPassages(collection, texts);
+      ofTexts.forEach((operation, i) => (operation.vector = vectors[i]));
+    };
   }
 
   /**

@@ -31,6 +31,11 @@ export const ERROR_KINDS = {
    * of its collection. With the collection's record read again the call may succeed.
    */
   resharded: { code: 500, retryable: true },
+  /**
+   * Inside a coordinator only: the collection's vectors are of another model since the call began. Begun again from its
+   * texts, it may succeed.
+   */
+  remodelled: { code: 500, retryable: true },
   embedding_unavailable: { code: 500, retryable: false },
   storage_failed: { code: 500, retryable: false },
   /** The stored data differ from what was written, so a repetition fails the same way. */

@@ -30,6 +30,7 @@ export const FEATURES = [
   'aliases',
   'collection-models',
   'boosted-parts',
+  'reembeds',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

@@ -29,7 +29,7 @@ class Operation:
 
 
 _DONE_ONCE = re.compile(
-    r"POST /v1/collections(/{name}/(upsert|bulk_upsert|delete_batch|delete_by_filter|update_by_filter|reshard))?"
+    r"POST /v1/collections(/{name}/(upsert|bulk_upsert|delete_batch|delete_by_filter|update_by_filter|reshard|reembed))?"
     r"|DELETE /v1/collections/{name}(/reshard|/delete/{id})?"
     r"|PATCH /v1/collections/{name}(/vectors/{id})?"
     r"|POST /v1/documents/upload|POST /v1/aliases"
@@ -79,6 +79,7 @@ PURGE = _post("/v1/collections/{name}/purge")
 PURGE_STATE = _get("/v1/collections/{name}/purge")
 SET_QUOTA = _post("/v1/collections/{name}/quota")
 RESHARD = _post("/v1/collections/{name}/reshard", is_safe=False)
+REEMBED = _post("/v1/collections/{name}/reembed", is_safe=False)
 CANCEL_RESHARD = Operation("DELETE", "/v1/collections/{name}/reshard", is_safe=False)
 EXPORT = _get("/v1/collections/{name}/export")
 ANALYSE = _post("/v1/collections/{name}/analyse")
@@ -139,6 +140,8 @@ GET_JOB = _get("/v1/jobs/{id}")
 CANCEL_JOB = Operation("DELETE", "/v1/jobs/{id}")
 PAUSE_JOB = _post("/v1/jobs/{id}/pause")
 RESUME_JOB = _post("/v1/jobs/{id}/resume")
+SWITCH_JOB = _post("/v1/jobs/{id}/switch")
+BACK_JOB = _post("/v1/jobs/{id}/back")
 CREATE_BACKUP = _post("/v1/admin/backups", is_safe=False)
 LIST_BACKUPS = _get("/v1/admin/backups")
 GET_BACKUP = _get("/v1/admin/backups/{id}")

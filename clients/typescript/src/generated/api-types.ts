@@ -139,6 +139,37 @@ export interface Reshard {
   waits_for: string | null;
 }
 
+export interface Job {
+  id: string;
+  /** Such as `backup`, `restore`, `reshard` or `drain`; later versions have others. */
+  kind: string;
+  state: 'queued' | 'running' | 'paused' | 'done' | 'failed' | 'cancelled';
+  /** What it is at, in the words of its kind. */
+  step: string | null;
+  /** The collection that it works on; null: it is about the service as a whole. */
+  collection: string | null;
+  /** What else it works on, such as the id of a backup or a node. */
+  subject: string;
+  /** Share of the work that is done, 0 to 1. */
+  progress: number;
+  /** In `unit`. */
+  done: number;
+  /** 0: not known yet. */
+  total: number;
+  unit: string;
+  per_second: number | null;
+  seconds_left: number | null;
+  created_at: string | null;
+  started_at: string | null;
+  ended_at: string | null;
+  /** Why it failed. */
+  error: string | null;
+  /** What keeps it from getting on; it goes on by itself when that is over. */
+  waits_for: string | null;
+  /** What came of it, by its kind. */
+  result: Record<string, unknown> | null;
+}
+
 export interface Alias {
   alias: string;
   /** The own name of the collection. */
@@ -427,37 +458,6 @@ export interface Judgements {
   /** Of all queries. */
   grades: number;
   updated_at: string;
-}
-
-export interface Job {
-  id: string;
-  /** Such as `backup`, `restore`, `reshard` or `drain`; later versions have others. */
-  kind: string;
-  state: 'queued' | 'running' | 'paused' | 'done' | 'failed' | 'cancelled';
-  /** What it is at, in the words of its kind. */
-  step: string | null;
-  /** The collection that it works on; null: it is about the service as a whole. */
-  collection: string | null;
-  /** What else it works on, such as the id of a backup or a node. */
-  subject: string;
-  /** Share of the work that is done, 0 to 1. */
-  progress: number;
-  /** In `unit`. */
-  done: number;
-  /** 0: not known yet. */
-  total: number;
-  unit: string;
-  per_second: number | null;
-  seconds_left: number | null;
-  created_at: string | null;
-  started_at: string | null;
-  ended_at: string | null;
-  /** Why it failed. */
-  error: string | null;
-  /** What keeps it from getting on; it goes on by itself when that is over. */
-  waits_for: string | null;
-  /** What came of it, by its kind. */
-  result: Record<string, unknown> | null;
 }
 
 export interface RecallReport {
@@ -1029,7 +1029,7 @@ export interface Operations {
         /** Bytes that it may take on the disk, of one replica: what the stats show as disk_bytes; left out: any number. */
         bytes?: number;
       };
-      /** How its texts become vectors, for good. Its dim is then that of the model. Default: by EMBEDDING_MODEL, when its first text comes. */
+      /** How its texts become vectors, until a reembed. Its dim is then that of the model. Default: by EMBEDDING_MODEL, when its first text comes. */
       embedding?: {
         /** "local:" and EMBEDDING_MODEL, one of EMBEDDING_MODELS or builtin; or a provider of EMBEDDING_PROVIDERS and a model of its, as "openai:text-embedding-3-small". */
         model: string;
@@ -1244,6 +1244,47 @@ export interface Operations {
       }>;
       count: number;
     };
+  };
+  /**
+   * Embed all texts of a collection anew, with another model: POST /v1/collections/{name}/reembed
+   *
+   * Begins a job, and the collection is used as before meanwhile. It looks whether every item has a text (step `checking`), embeds them into a second set of shards (`filling`), follows what is written, and asks both sets the same queries. Then it is `ready`: its `result` has `overlap_at_10`, `ndcg_at_10` where queries were judged, and `bytes`. After `POST /v1/jobs/{id}/switch`, or by itself with `"switch": "auto"`, all calls use the new vectors (`switched`); `POST /v1/jobs/{id}/back` takes that back for `keep_hours`, and loses no write. Ids, versions, metadata and expiry stay. Vectors that callers gave are replaced where there is a text, and refused afterwards unless of the new dimension.
+   *
+   * Role: admin.
+   *
+   * Error codes: 400, 401, 403, 404, 409, 422, 429, 500.
+   */
+  post_collections_name_reembed: {
+    body: {
+      /** "local:" and EMBEDDING_MODEL, one of EMBEDDING_MODELS or builtin; or a provider of EMBEDDING_PROVIDERS and a model of its, as "openai:text-embedding-3-small". */
+      model: string;
+      /** Number format of a local model. Default: EMBEDDING_DTYPE. */
+      dtype?: 'auto' | 'q8' | 'fp32' | 'int8' | 'uint8' | 'fp16' | 'q4' | 'bnb4' | 'q4f16';
+      /** Put before texts that are looked for. Default: what the model itself asks for. */
+      query_prefix?: string;
+      /** The same before texts that are stored. */
+      passage_prefix?: string;
+      /** Vectors are cut to so many numbers and brought to unit length again: for models that are made for it. */
+      truncate_dim?: number;
+      /** Of vectors of a model that makes any (builtin). Default: as now. */
+      dim?: number;
+      /** What vectors are made of. Only "{{text}}", the default: the text of an item. */
+      template?: string;
+      /** fail: where items have no text, the job fails and names them; drop: they are left out. Default: "fail". */
+      on_no_text?: 'fail' | 'drop';
+      /** With which queries old and new vectors are compared. Default: {"sample": 200}. */
+      compare?: {
+        /** So many items, by their texts. */
+        sample?: number;
+        /** The name of judgements of the collection. */
+        judged?: string;
+      };
+      /** manual: the job waits for POST /v1/jobs/{id}/switch; auto: it switches once it has compared. Default: "manual". */
+      switch?: 'manual' | 'auto';
+      /** How long there is a way back (POST /v1/jobs/{id}/back). Default: 24; 0 where vectors are of no model now. */
+      keep_hours?: number;
+    };
+    answer: Job;
   };
   /**
    * Create, switch and delete aliases: all of it, or nothing: POST /v1/aliases
@@ -3649,6 +3690,34 @@ export interface Operations {
    * Error codes: 400, 401, 403, 404, 409, 429, 500.
    */
   post_jobs_id_resume: {
+    answer: Job;
+  };
+  /**
+   * Let what a job has made take over: POST /v1/jobs/{id}/switch
+   *
+   * Of a reembed that is `ready`: from then on all calls use the new vectors, each either these or those of before. With `keep_hours` also of one that has switched: it says anew until when there is a way back. Of other kinds: 400.
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 403, 404, 409, 422, 429, 500.
+   */
+  post_jobs_id_switch: {
+    body: {
+      /** In place of what the job says; after the switch, too: 0 gives the way back up. */
+      keep_hours?: number;
+    };
+    answer: Job;
+  };
+  /**
+   * Go back to what was before the switch of a job: POST /v1/jobs/{id}/back
+   *
+   * Of a reembed that has switched, within `keep_hours`: the vectors of before take over again, with all that was written since. The job is cancelled then. Of other kinds: 400.
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 403, 404, 409, 429, 500.
+   */
+  post_jobs_id_back: {
     answer: Job;
   };
   /**

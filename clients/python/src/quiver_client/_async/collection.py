@@ -737,5 +737,24 @@ class AsyncCollection(AsyncSearches):
         """Gives up a change of the number of shards."""
         return await self._transport.call(operations.CANCEL_RESHARD, Reshard, path=self._path)
 
+    async def reembed(
+        self,
+        model: str,
+        *,
+        on_no_text: Literal["fail", "drop"] | None = None,
+        compare: Mapping[str, Any] | None = None,
+        switch: Literal["manual", "auto"] | None = None,
+        keep_hours: int | None = None,
+        **options: Any,
+    ) -> Job:
+        """Begins a job that embeds all texts anew with another model.
+
+        Once it is at its step ``ready``, its ``result`` says how the vectors differ: ``client.jobs.switch`` lets the
+        new ones take over, ``client.jobs.back`` goes back. ``options``: ``dtype``, ``query_prefix``,
+        ``passage_prefix``, ``truncate_dim``, ``dim``.
+        """
+        body = given(model=model, on_no_text=on_no_text, compare=compare, switch=switch, keep_hours=keep_hours, **options)
+        return await self._transport.call(operations.REEMBED, Job, path=self._path, body=body)
+
     def _format(self, asked: VectorFormat | None) -> Literal["array", "base64"]:
         return asked or self._transport.settings.vector_format

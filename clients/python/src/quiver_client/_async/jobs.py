@@ -55,6 +55,18 @@ class AsyncJobs:
         """Goes on with a job that is paused."""
         return await self._transport.call(operations.RESUME_JOB, Job, path={"id": job_id})
 
+    async def switch(self, job_id: str, *, keep_hours: int | None = None) -> Job:
+        """Lets the new vectors of a reembed that is ready take over.
+
+        ``keep_hours``: how long there is a way back, also of one that has switched.
+        """
+        body = {} if keep_hours is None else {"keep_hours": keep_hours}
+        return await self._transport.call(operations.SWITCH_JOB, Job, path={"id": job_id}, body=body)
+
+    async def back(self, job_id: str) -> Job:
+        """Goes back to the vectors of before the switch; ConflictError when there is no way back."""
+        return await self._transport.call(operations.BACK_JOB, Job, path={"id": job_id})
+
     async def list(self, *, kind: str | None = None, state: JobState | None = None) -> AsyncIterator[Job]:
         """All of them, the newest first, a page at a time."""
         cursor: str | None = None

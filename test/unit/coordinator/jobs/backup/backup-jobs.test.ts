@@ -34,7 +34,7 @@ test('a damaged record is left out, and hides no other', async () => {
   );
   const parts = { store, clock: systemClock };
   const backups = new BackupJobs({ ...parts, requests: {} as never });
-  const reshards = new ReshardJobs({ ...parts, requests: {} as never });
+  const reshards = new ReshardJobs({ ...parts, requests: {} as never, reembeds: {} as never });
   expect(await backups.list()).toMatchObject([{ id: 'backup-b1', kind: 'backup', state: 'running' }]);
   expect(await reshards.list()).toEqual([]);
   await store.close();

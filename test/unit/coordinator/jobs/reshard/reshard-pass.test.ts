@@ -1,3 +1,4 @@
+import { NO_REEMBEDDING } from '../../../../support/shards/no-reembedding';
 import {
   collectionPath,
   collectionToValue,
@@ -160,6 +161,7 @@ async function drive(waitsFor?: string): Promise<void> {
     shards,
     clock,
     restores,
+    reembedding: NO_REEMBEDDING,
     log: silentLogger,
     stop: new AbortController().signal,
   }).run();

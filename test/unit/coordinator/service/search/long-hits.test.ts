@@ -21,7 +21,7 @@ function lists(bytes: () => number): { search: (k: number, texts?: boolean) => P
     catalog: { read: async () => RECORD },
     shards: { read: read as never },
     scatter: new ScatterGather({ clock: systemClock, timeoutMs: 10_000, uidOf: async ({ uid }) => uid }),
-    sets: { inOne: (_record: unknown, _call: unknown, ask: (record: unknown) => unknown) => ask(RECORD) } as never,
+    sets: { ofModel: (_record: unknown, _call: unknown, ask: (record: unknown) => unknown) => ask(RECORD) } as never,
     deep: {
       run: (hits, _call, run) => {
         counted.push(Math.round(hits));

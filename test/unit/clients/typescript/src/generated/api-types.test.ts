@@ -86,6 +86,7 @@ test('the client has a method for each operation, and asks for none besides', as
   await collection.setQuota({ items: 2 });
   await collection.reshard(2);
   await collection.cancelReshard();
+  await collection.reembed({ model: 'local:builtin' });
   await collection.recallCheck();
   await collection.upsert({ external_id: 'x', vector: [1, 2] });
   await collection.bulkUpsert([{ external_id: 'x', vector: [1, 2] }]);
@@ -140,6 +141,8 @@ test('the client has a method for each operation, and asks for none besides', as
   await jobs.cancel('j/1');
   await jobs.pause('j/1');
   await jobs.resume('j/1');
+  await jobs.switch('j/1', { keep_hours: 1 });
+  await jobs.back('j/1');
   await cluster.state();
   await cluster.drain('node/1');
   await cluster.undrain('node/1');
