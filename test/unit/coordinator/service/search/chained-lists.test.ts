@@ -23,7 +23,7 @@ test('a page that lies deep counts as a deep read, wherever its part is kept, an
   const lists = new ChainedLists({
     shards,
     scatter: { readAll: async (_collection: unknown, _call: unknown, ask: any) => [await ask({ shard: 0 })] },
-    sets: { inOne: async (record: unknown, _call: unknown, ask: any) => ask(record) },
+    sets: { ofModel: async (record: unknown, _call: unknown, ask: any) => ask(record) },
     deep: {
       run: (cost: number, _call: unknown, read: () => Promise<unknown>) => {
         costs.push(cost);
