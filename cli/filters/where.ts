@@ -1,3 +1,11 @@
+import {
+  type FieldOperatorName,
+  isItemOperator,
+  ITEM_OPERATORS_IN_WORDS,
+  type OperandKind,
+  OPERATOR_ROWS,
+} from '../../shared/contract/filter/filter-operators';
+
 /** A filter as the service takes it. */
 export type WhereFilter = Record<string, unknown>;
 
@@ -10,33 +18,38 @@ interface Token {
   at: number;
 }
 
-const OPERATORS: Record<string, string> = {
-  '=': '$eq',
-  '==': '$eq',
-  '!=': '$ne',
-  '<>': '$ne',
-  '<': '$lt',
-  '<=': '$lte',
-  '>': '$gt',
-  '>=': '$gte',
-};
-/** Words for what is searched in texts; those that begin with i fold cases. */
-const TEXT_OPERATORS: Record<string, WhereFilter> = {
-  prefix: {},
-  contains: {},
-  like: {},
-  iprefix: { case: 'fold' },
-  icontains: { case: 'fold' },
-  ilike: { case: 'fold' },
-};
+/** What stands behind a field: an operator, what it is given there, and what it says besides. */
+interface Comparison {
+  operator: FieldOperatorName;
+  takes: OperandKind;
+  beside?: WhereFilter;
+}
+
+/** By their signs, or by their words in lower case; those of texts that begin with i fold cases. */
+const COMPARISONS: ReadonlyMap<string, Comparison> = new Map(
+  OPERATOR_ROWS.flatMap(([operator, { takes, where = '', folds }]) =>
+    where
+      .split(' ')
+      .filter((word) => word !== '')
+      .flatMap((word): [string, Comparison][] => [
+        [word, { operator, takes }],
+        ...(folds === true ? ([[`i${word}`, { operator, takes, beside: { case: 'fold' } }]] as const) : []),
+      ]),
+  ),
+);
+/** What may stand behind a field, for messages: of each operator its first form. */
+const COMPARISONS_IN_WORDS = OPERATOR_ROWS.flatMap(([, { takes, where }]) => {
+  const [word] = where?.split(' ') ?? [];
+  if (word === undefined) return [];
+  if (!/[a-z]/.test(word)) return [word];
+  return takes === 'flag' || word === 'in' ? [`"${word}"`, `"not ${word}"`] : [`"${word}"`];
+}).join(', ');
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
 /** A pattern with SQL's sign alone, which would stand for itself. */
 const SQL_PATTERN = /^%[^*?]*$|^[^*?]*%$/;
 const LITERALS: Record<string, unknown> = { true: true, false: false, null: null };
 const TOKEN =
   /\s*(?:(?<sign>==|!=|<>|<=|>=|[=<>(),])|"(?<double>(?:[^"\\]|\\[^])*)"|'(?<single>(?:[^'\\]|\\[^])*)'|`(?<field>[^`]*)`|(?<word>[^\s=<>!(),"'`]+))/y;
-/** What is asked of the item itself. */
-const ITEM_FIELDS: ReadonlySet<string> = new Set(['$id', '$expires_at', '$updated', '$text']);
 /** Deeper brackets than a person writes. */
 const DEPTH_MAX = 100;
 
@@ -99,42 +112,53 @@ class WhereParser {
     const { kind, text } = this.token;
     if (kind !== 'word' && kind !== 'text') throw this.error('expected a field');
     if (text === '') throw this.error('a field has a name');
-    if (text.startsWith('$') && !ITEM_FIELDS.has(text))
-      throw this.error('a field begins with another character than $, but for $id, $expires_at, $updated and $text');
+    if (text.startsWith('$') && !isItemOperator(text))
+      throw this.error(`a field begins with another character than $, but for ${ITEM_OPERATORS_IN_WORDS}`);
     this.next += 1;
     if (text === '$id') return this.ids();
     if (text === '$text') return this.words();
-    const operator =
-      this.token.kind === 'sign' && Object.hasOwn(OPERATORS, this.token.text) ? OPERATORS[this.token.text] : null;
-    if (operator !== null) {
-      this.next += 1;
-      return { [text]: { [operator]: this.value() } };
-    }
-    if (this.takeWord('exists')) return { [text]: { $exists: true } };
-    if (this.takeWord('in')) return { [text]: { $in: this.list() } };
-    if (this.takeWord('between')) return { [text]: { $between: this.bounds() } };
-    if (this.takeWord('all')) return { [text]: { $all: this.list() } };
-    if (this.takeWord('any')) return { [text]: { $any: this.list() } };
-    if (this.takeWord('size')) return { [text]: { $size: this.size() } };
-    if (this.takeWord('has')) {
-      if (!this.takeSign('(')) throw this.error('expected "("');
-      return { [text]: { $elem_match: this.bracketed() } };
-    }
-    const word = this.token.text.toLowerCase();
-    if (this.token.kind === 'word' && Object.hasOwn(TEXT_OPERATORS, word)) {
-      this.next += 1;
-      if (word.endsWith('like') && SQL_PATTERN.test(this.token.text))
-        throw this.error('"like" takes * for any characters and ? for one, where SQL has % and _');
-      return { [text]: { [`$${word.replace(/^i/, '')}`]: this.text(), ...TEXT_OPERATORS[word] } };
-    }
     if (this.takeWord('not')) {
-      if (this.takeWord('exists')) return { [text]: { $exists: false } };
       if (this.takeWord('in')) return { [text]: { $nin: this.list() } };
+      const { kind: behind, text: word } = this.token;
+      const flag = behind === 'word' ? COMPARISONS.get(word.toLowerCase()) : undefined;
+      if (flag?.takes !== 'flag') throw this.error(`expected ${COMPARISONS_IN_WORDS}`);
+      this.next += 1;
+      return { [text]: { [flag.operator]: false } };
     }
     if (this.takeWord('is')) throw this.error('a field that is not there is "not exists", one that is there "exists"');
-    throw this.error(
-      'expected =, !=, <, <=, >, >=, "in", "not in", "exists", "not exists", "between", "prefix", "contains", "like", "all", "any", "size" or "has"',
-    );
+    const comparison = this.token.kind === 'text' ? undefined : COMPARISONS.get(this.token.text.toLowerCase());
+    if (comparison === undefined) throw this.error(`expected ${COMPARISONS_IN_WORDS}`);
+    const { operator, takes, beside } = comparison;
+    this.next += 1;
+    if (operator === '$like' && SQL_PATTERN.test(this.token.text))
+      throw this.error('"like" takes * for any characters and ? for one, where SQL has % and _');
+    return { [text]: { [operator]: this.operand(takes), ...beside } };
+  }
+
+  /** Errors: WhereError where something else stands. */
+  private operand(takes: OperandKind): unknown {
+    switch (takes) {
+      case 'value':
+      case 'bound':
+        return this.value();
+      case 'values':
+        return this.list();
+      case 'bounds':
+        return this.bounds();
+      case 'text':
+        return this.text();
+      case 'size':
+        return this.size();
+      case 'flag':
+        return true;
+      case 'conditions':
+        if (!this.takeSign('(')) throw this.error('expected "("');
+        return this.bracketed();
+      case 'circle':
+      case 'box':
+      case 'polygon':
+        throw this.error('places are for --filter');
+    }
   }
 
   private ids(): WhereFilter {
@@ -151,7 +175,8 @@ class WhereParser {
 
   /** A number of elements, or what it is compared with. */
   private size(): unknown {
-    const operator = this.token.kind === 'sign' ? OPERATORS[this.token.text] : undefined;
+    const { kind, text } = this.token;
+    const operator = kind === 'sign' ? COMPARISONS.get(text)?.operator : undefined;
     if (operator === undefined || operator === '$ne') return this.value();
     this.next += 1;
     return { [operator]: this.value() };

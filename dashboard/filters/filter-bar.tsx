@@ -4,6 +4,7 @@ import {
   type Condition,
   conditionFromText,
   conditionLine,
+  operandOf,
   OPERATORS,
   type Operator,
   withCondition,
@@ -96,18 +97,18 @@ function FilterForm({
         value={operator}
         onChange={(event) => setOperator(event.currentTarget.value as Operator)}
       >
-        {Object.entries(OPERATORS).map(([name, sign]) => (
+        {[...OPERATORS].map(([name, sign]) => (
           <option key={name} value={name}>
             {sign}
           </option>
         ))}
       </select>
-      {operator !== '$exists' && (
+      {operandOf(operator) !== 'flag' && (
         <input
           aria-label="Value"
           value={text}
           onInput={(event) => setText(event.currentTarget.value)}
-          placeholder={operator === '$in' ? 'one, another' : 'value'}
+          placeholder={operandOf(operator) === 'values' ? 'one, another' : 'value'}
           autocomplete="off"
         />
       )}

@@ -1,22 +1,27 @@
+import {
+  FIELD_OPERATORS,
+  type FieldOperator,
+  type FieldOperatorName,
+  type OperandKind,
+  OPERATOR_ROWS,
+} from '../../shared/contract/filter/filter-operators';
+
 /** Conditions on metadata, as a person builds them, and the API's filters that they make. */
 
-export const OPERATORS = {
-  $eq: '=',
-  $ne: '≠',
-  $gt: '>',
-  $gte: '≥',
-  $lt: '<',
-  $lte: '≤',
-  $in: 'one of',
-  $all: 'has all of',
-  $size: 'has so many elements',
-  $prefix: 'begins with',
-  $contains: 'contains',
-  $like: 'like',
-  $text: 'has the words',
-  $exists: 'exists',
-} as const;
-export type Operator = keyof typeof OPERATORS;
+export type Operator = FieldOperatorName | '$text';
+
+/** Those that the form has, and what stands between a field and a value. */
+export const OPERATORS: ReadonlyMap<string, string> = new Map(
+  [
+    ...OPERATOR_ROWS.map(([operator, { shown }]) => [operator, shown] as const),
+    ['$text', 'has the words'] as const,
+  ].flatMap(([operator, shown]): [string, string][] => (shown === undefined ? [] : [[operator, shown]])),
+);
+
+/** What is typed behind an operator. */
+export function operandOf(operator: Operator): OperandKind {
+  return operator === '$text' ? 'text' : (FIELD_OPERATORS[operator] as FieldOperator).takes;
+}
 
 export interface Condition {
   /** Empty: all that has keywords. Of `$text` alone. */
@@ -41,13 +46,17 @@ export function valueFromText(text: string): unknown {
 }
 
 export function conditionFromText(field: string, operator: Operator, text: string): Condition {
-  if (operator === '$exists') return { field, operator, value: text.trim() !== 'false' };
-  if (operator === '$in' || operator === '$all')
-    return { field, operator, value: text.split(',').map((part) => valueFromText(part.trim())) };
-  // What is searched in texts is a text, also where it looks like a number.
-  if (operator === '$prefix' || operator === '$contains' || operator === '$like' || operator === '$text')
-    return { field, operator, value: text };
-  return { field, operator, value: valueFromText(text) };
+  switch (operandOf(operator)) {
+    case 'flag':
+      return { field, operator, value: text.trim() !== 'false' };
+    case 'values':
+      return { field, operator, value: text.split(',').map((part) => valueFromText(part.trim())) };
+    // What is searched in texts is a text, also where it looks like a number.
+    case 'text':
+      return { field, operator, value: text };
+    default:
+      return { field, operator, value: valueFromText(text) };
+  }
 }
 
 /** A body's `filters`; undefined without conditions. All of them must hold. */
@@ -107,13 +116,15 @@ export function conditionLine(condition: Condition): string {
 }
 
 export function conditionText({ operator, value }: Condition): string {
-  if (operator === '$exists') return value === false ? 'does not exist' : 'exists';
+  const said = OPERATORS.get(operator) ?? operator;
+  if (operator !== '$text' && operandOf(operator) === 'flag')
+    return value === false ? ((FIELD_OPERATORS[operator] as FieldOperator).shownFalse ?? `not ${said}`) : said;
   const shown = Array.isArray(value)
     ? value.map(String).join(', ')
     : typeof value === 'string'
       ? value
       : JSON.stringify(value);
-  return `${OPERATORS[operator]} ${shown}`;
+  return `${said} ${shown}`;
 }
 
 /** For the address: what `conditionsFromParameter` reads. Empty for none. */
@@ -129,7 +140,7 @@ export function conditionsFromParameter(text: string | null): Condition[] {
     const rows = JSON.parse(text ?? '[]') as unknown;
     if (!Array.isArray(rows)) return [];
     return rows.flatMap((row: unknown) => {
-      if (!Array.isArray(row) || typeof row[0] !== 'string' || !Object.hasOwn(OPERATORS, String(row[1]))) return [];
+      if (!Array.isArray(row) || typeof row[0] !== 'string' || !OPERATORS.has(String(row[1]))) return [];
       return [{ field: row[0], operator: row[1] as Operator, value: row[2] as unknown }];
     });
   } catch {

@@ -39,7 +39,7 @@ function clientTypes(document) {
   });
   const head =
     '// Generated from the OpenAPI document; `UPDATE=1 npm test -- test/unit/clients/typescript/src/generated` writes it anew.\n' +
-    "import type { Filters, Metadata, VectorLike } from '../values';\n\n";
+    "import type { Metadata, VectorLike } from '../values';\nimport type { Filters } from './filter-types';\n\n";
   return `${head}${components.join('\n')}\n/** What each operation takes and answers, by its operationId. */\nexport interface Operations {\n${operations.join('')}}\n`;
 }
 

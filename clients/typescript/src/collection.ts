@@ -20,7 +20,8 @@ import { jsonValue } from './sent-values';
 import { listing } from './listing';
 import type { CallOptions } from './request';
 import type { Transport } from './transport';
-import type { ExternalId, Filters, Metadata } from './values';
+import type { Filters } from './generated/filter-types';
+import type { ExternalId, Metadata } from './values';
 import { vectorFromAnswer } from './vectors';
 
 /** Ids that a fetch takes, and queries that a bulk search takes. */

@@ -15,5 +15,6 @@ export { DEFAULT_RETRY_POLICY, type RetryPolicy } from './retry';
 export type { ApiRequest, CallOptions, RequestBody } from './request';
 export type { QuiverOptions } from './transport';
 export type { UploadProgress, UploadSource } from './upload';
-export type { Comparison, ExternalId, Filters, Given, Metadata, NumberArray, VectorLike } from './values';
+export type { Comparison, Filters } from './generated/filter-types';
+export type { ExternalId, Given, Metadata, NumberArray, VectorLike } from './values';
 export { base64FromVector, vectorFromBase64 } from './vectors';

@@ -1,5 +1,6 @@
 // Generated from the OpenAPI document; `UPDATE=1 npm test -- test/unit/clients/typescript/src/generated` writes it anew.
-import type { Filters, Metadata, VectorLike } from '../values';
+import type { Metadata, VectorLike } from '../values';
+import type { Filters } from './filter-types';
 
 export interface Collection {
   name: string;

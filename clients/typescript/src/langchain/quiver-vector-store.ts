@@ -8,7 +8,7 @@ import type { QuiverCollection } from '../collection';
 import { ConflictError, NotFoundError } from '../errors';
 import type { StoredVector } from '../generated/api-types';
 import type { QuiverOptions } from '../transport';
-import type { Filters } from '../values';
+import type { Filters } from '../generated/filter-types';
 
 /** Where documents are kept, and how. */
 export interface QuiverVectorStoreConfig {

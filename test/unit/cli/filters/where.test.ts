@@ -89,7 +89,7 @@ describe('an expression', () => {
     ['a ! 1', '"!" means nothing here, at character 3:'],
     [
       '$a = 1',
-      'a field begins with another character than $, but for $id, $expires_at, $updated and $text, at character 1:',
+      'a field begins with another character than $, but for $id, $expires_at, $updated, $text, at character 1:',
     ],
     ['$id = a', 'expected "in" or "not in", at character 5:'],
     ['$text = a', 'expected "any" or "all", and words, at character 7:'],
