@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { matches } from '../../node/engine/filter/matches';
 import { isQuiverError } from '../../shared/base/errors/quiver-error';
 import type { Filter, JsonObject } from '../../shared/contract/filter/filter';
+import { FIELD_OPERATORS, ITEM_OPERATORS } from '../../shared/contract/filter/filter-operators';
 import { filterFromText, filterToText } from '../../shared/contract/filter/filter-text';
 import { parseFilter } from '../../shared/contract/filter/parse-filter';
 
@@ -11,15 +12,8 @@ import { parseFilter } from '../../shared/contract/filter/parse-filter';
  */
 
 const OPERATORS = [
-  '$eq',
-  '$ne',
-  '$gt',
-  '$gte',
-  '$lt',
-  '$lte',
-  '$in',
-  '$nin',
-  '$exists',
+  ...Object.keys(FIELD_OPERATORS),
+  ...Object.keys(ITEM_OPERATORS),
   '$and',
   '$or',
   '$not',
