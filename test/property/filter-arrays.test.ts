@@ -63,7 +63,7 @@ class Arrays {
       () => ({ $eq: this.value(3) }),
       () => ({ $ne: this.scalar() }),
       () => ({ $in: [this.scalar(), this.value(2)] }),
-      () => ({ $exists: this.below(2) === 0 }),
+      () => ({ [this.one(['$exists', '$empty'])]: this.below(2) === 0 }),
       () => ({ $contains: 'b' }),
       () => ({ $prefix: this.one(['a', 'x']) }),
       () => ({ $between: [1, 1 + this.below(4)] }),
@@ -217,6 +217,26 @@ test('the index finds the arrays, elements, ids and times that pass, through put
     if (round % 3 === 2) model.reload();
   }
   expect(found).toBeGreaterThan(30_000);
+});
+
+test('what is empty has no value: it is missing, null, an empty array, or nulls beside which there is no scalar', () => {
+  const arrays = new Arrays();
+  const isValue = (value: JsonValue): boolean => typeof value !== 'object';
+  const isEmpty = (value: JsonValue | undefined): boolean => {
+    if (value === undefined || value === null) return true;
+    if (!Array.isArray(value)) return false;
+    return value.length === 0 || (value.includes(null) && !value.some(isValue));
+  };
+  const counts = { empty: 0, filled: 0 };
+  for (let i = 0; i < 2_000; i++) {
+    const value = arrays.below(8) === 0 ? undefined : arrays.value();
+    const item: JsonObject = value === undefined ? {} : { list: value };
+    const expected = isEmpty(value);
+    counts[expected ? 'empty' : 'filled'] += 1;
+    for (const wanted of [true, false])
+      expect([value, matches(parseFilter({ list: { $empty: wanted } })!, item)]).toEqual([value, expected === wanted]);
+  }
+  expect(Math.min(...Object.values(counts))).toBeGreaterThan(300);
 });
 
 test('ids and times beside conditions on metadata are exact for items that are in no list', () => {

@@ -53,6 +53,8 @@ class FieldCollector {
   private readonly fields = new Map<string, AskedField>();
   private readonly dates: AskedDate[] = [];
   private areAllNeeded = true;
+  /** Paths that an item may lack here: another part of an `or` asks for that. */
+  private readonly optional: string[] = [];
 
   collected(filter: Filter): AskedFields {
     this.visit(filter, false);
@@ -69,13 +71,22 @@ class FieldCollector {
       case 'and':
       case 'or':
         if (filter.type === 'or' || isNegated) this.areAllNeeded = false;
-        for (const part of filter.filters) this.visit(part, isNegated);
+        this.visitParts(filter, isNegated);
         break;
       case 'not':
         this.areAllNeeded = false;
         this.visit(filter.filter, !isNegated);
         break;
     }
+  }
+
+  private visitParts({ type, filters }: Extract<Filter, { filters: Filter[] }>, isNegated: boolean): void {
+    const before = this.optional.length;
+    if (type === 'or' && !isNegated)
+      for (const part of filters)
+        if (part.type === 'not' && part.filter.type === 'exists') this.optional.push(part.filter.path);
+    for (const part of filters) this.visit(part, isNegated);
+    this.optional.length = before;
   }
 
   private ask(condition: Condition, isNegated: boolean): void {
@@ -109,7 +120,8 @@ class FieldCollector {
     }
   }
 
-  private add(path: string, isNegated: boolean, value: JsonValue | undefined): void {
+  private add(path: string, isOfNegation: boolean, value: JsonValue | undefined): void {
+    const isNegated = isOfNegation || this.optional.includes(path);
     const before = this.fields.get(path);
     if (before !== undefined) {
       // One condition that needs the field is enough.

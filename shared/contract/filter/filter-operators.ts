@@ -48,6 +48,14 @@ export const FIELD_OPERATORS = {
   $in: { takes: 'values', names: 'in oneof', where: 'in', shown: 'one of' },
   $nin: { takes: 'values', names: 'nin notin' },
   $exists: { takes: 'flag', names: 'exists', where: 'exists', shown: 'exists', shownFalse: 'does not exist' },
+  $empty: {
+    takes: 'flag',
+    means: 'true: no value: missing, null, [], or an array with a null and no number, text or boolean',
+    names: 'empty isempty isnull',
+    where: 'empty',
+    shown: 'is empty',
+    shownFalse: 'is not empty',
+  },
   $between: {
     takes: 'bounds',
     means: '[lowest, highest], both included',

@@ -4,7 +4,7 @@ import type { Filter, FilterBound, RangeOperator, TextCondition } from './filter
 
 /**
  * Nodes from the root of the tree to a leaf; it bounds the recursion of the evaluation. A client's filter has at most
- * 131: MAX_FILTER_DEPTH is at most 64, each level gives two nodes, and a condition three.
+ * 133: MAX_FILTER_DEPTH is at most 64, each level gives two nodes, and a condition five.
  */
 const DEPTH_MAX = 256;
 

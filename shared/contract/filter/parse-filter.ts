@@ -127,10 +127,8 @@ const OPERATIONS: Record<FieldOperatorName, (parser: FilterParser, operand: Oper
   $lte: (parser, operand) => parser.range('lte', operand),
   $in: (parser, operand) => parser.oneOf(operand),
   $nin: (parser, operand) => not(parser.oneOf(operand)),
-  $exists: (_, { path, json, place }) => {
-    if (typeof json !== 'boolean') throw refusal(`${place} must be true or false`);
-    return json ? { type: 'exists', path } : not({ type: 'exists', path });
-  },
+  $exists: (_, operand) => asSaid(operand, { type: 'exists', path: operand.path }),
+  $empty: (_, operand) => asSaid(operand, isEmpty(operand.path)),
   $between: (parser, operand) => parser.between(operand),
   $prefix: (_, operand) => text('prefix', operand),
   $contains: (_, operand) => text('contains', operand),
@@ -160,6 +158,18 @@ const ITEM_OPERATIONS: Record<ItemOperatorName, (parser: FilterParser, json: unk
   $updated: (parser, json, place) => parser.within('updated', json, place),
   $text: (parser, json, place) => parser.words(json, place),
 };
+
+/** What passes a filter, or what does not, as a flag says it. */
+function asSaid({ json, place }: Operand, filter: Filter): Filter {
+  if (typeof json !== 'boolean') throw refusal(`${place} must be true or false`);
+  return json ? filter : not(filter);
+}
+
+/** In conditions that lists of values answer. */
+function isEmpty(path: string): Filter {
+  const onlyNulls = all([{ type: 'equals', path, value: null }, not({ type: 'others', path, values: [] })]);
+  return { type: 'or', filters: [not({ type: 'exists', path }), { type: 'equals', path, value: [] }, onlyNulls] };
+}
 
 /** Elements that an array may have, and more. */
 const SIZES = { low: 0, high: Number.MAX_SAFE_INTEGER };

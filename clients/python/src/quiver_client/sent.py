@@ -21,7 +21,7 @@ Metadata: TypeAlias = Mapping[Any, Any]
 
 Filters: TypeAlias = Mapping[str, Any]
 """Pairs that must all match. A scalar matches an equal one, or an array that contains it; an object of operators
-(``$eq $ne $gt $gte $lt $lte $in $nin $exists $between
+(``$eq $ne $gt $gte $lt $lte $in $nin $exists $empty $between
 $prefix $contains $like $all $any $size $elem_match $geo_radius $geo_box $geo_polygon``;
 ``$prefix $contains $like`` with ``"case": "fold"`` beside them, too) compares; ``{"$date": ...}`` in place of a value
 asks for a time; ``$and``, ``$or`` and ``$not`` take filters; ``$id`` takes external ids, ``$expires_at`` and

@@ -46,6 +46,8 @@ export interface Comparison {
   $in?: unknown[];
   $nin?: unknown[];
   $exists?: boolean;
+  /** True: no value: missing, null, [], or an array with a null and no number, text or boolean. */
+  $empty?: boolean;
   /** [lowest, highest], both included. */
   $between?: [Bound, Bound];
   /** A text begins so. */

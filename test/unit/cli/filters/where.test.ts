@@ -13,6 +13,7 @@ describe('an expression', () => {
     [`tag in (law, "civil law", 'it''s', 3)`, { $__error: true }],
     [`tag in (law, "civil \\"law\\"", 'it\\'s', 3)`, { tag: { $in: ['law', 'civil "law"', "it's", 3] } }],
     ['tag not in (a)', { tag: { $nin: ['a'] } }],
+    ['tag empty or year NOT empty', { $or: [{ tag: { $empty: true } }, { year: { $empty: false } }] }],
     [
       'a.b exists and `odd field` not exists',
       { $and: [{ 'a.b': { $exists: true } }, { 'odd field': { $exists: false } }] },

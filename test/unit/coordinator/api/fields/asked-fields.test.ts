@@ -25,6 +25,8 @@ test('a filter asks for its paths, and for the members of objects that it compar
   ).toEqual({ a: true, b: true, c: true, d: false, f: false });
   expect(paths({ a: { $ne: 1 }, $or: [{ a: 2 }, { b: { x: 1 } }] })).toEqual({ a: false, b: false, 'b.x': false });
   expect(paths({ a: { $ne: { x: 1 } } })).toEqual({ a: true });
+  expect(paths({ a: { $empty: true }, b: { $empty: false } })).toEqual({ a: true, b: false });
+  expect(paths({ $or: [{ a: { $exists: false } }, { a: 2, b: 1 }] })).toEqual({ a: true, b: false });
 });
 
 test('whether every hit has all fields is known from the conditions alone', () => {
