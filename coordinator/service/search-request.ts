@@ -1,5 +1,6 @@
 import type { Filter } from '../../shared/contract/filter/filter';
 import type { Boosts } from '../../shared/contract/shard/boosts';
+import { type FieldTable, fieldsLeft, hasAnyOf } from '../../shared/contract/shard/field-table';
 import type { OrderKey } from '../../shared/contract/shard/item-order';
 import type { SearchEffort } from '../../shared/contract/shard/shard-read';
 import type { KeywordQuery } from './keyword-query';
@@ -256,6 +257,31 @@ export interface Output {
   explain?: boolean | undefined;
   /** Whether the hits may come as bytes (utf8HitsOf in shared/wire/codecs/hit-codec.ts). */
   packed?: boolean | undefined;
+}
+
+/** What the merge of hits as bytes does with options; those of the place in the list are looked at by themselves. */
+const PACKED_PAGE: FieldTable<Omit<Page, 'k' | 'offset'>> = {
+  minScore: 'left',
+  groups: 'left',
+  diversity: 'left',
+  cursor: 'left',
+};
+const PACKED_OUTPUT: FieldTable<Output> = {
+  fields: 'left',
+  texts: 'left',
+  total: 'handled',
+  order: 'left',
+  expand: 'left',
+  highlight: 'left',
+  explain: 'left',
+  packed: 'handled',
+};
+const PAGE_LEFT = fieldsLeft(PACKED_PAGE);
+const OUTPUT_LEFT = fieldsLeft(PACKED_OUTPUT);
+
+/** Whether what shards answer can be put together as it is, as bytes, because nothing is left out or added. */
+export function isPackable({ page, output }: SearchRequest): boolean {
+  return output.packed === true && page.offset === 0 && !hasAnyOf(page, PAGE_LEFT) && !hasAnyOf(output, OUTPUT_LEFT);
 }
 
 /** Parts of fields that have words of the query. */

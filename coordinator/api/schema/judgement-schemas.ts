@@ -7,6 +7,7 @@ import { valueHint } from '../fields/field-hints';
 import { type IssueSink, report, validate } from '../fields/issue';
 import { requestFieldsOf } from '../fields/request-fields';
 import type { HttpLimits } from '../requests/http-limits';
+import { toldOptions } from './search-options';
 import { queryBody } from './search-schemas';
 
 const QUERIES_MAX = 1_000;
@@ -18,23 +19,17 @@ const VARIANTS_BYTES_MAX = 32 * 1024;
 const EVALUATED_HITS_MAX = 100;
 const EVALUATED_HITS = 10;
 const NAME_MAX = 100;
-/** What an evaluation says itself, and options that change what is told of hits alone. */
-const NO_VARIANT: ReadonlySet<string> = new Set([
+/** What an evaluation says itself, and what is no list of hits; so is what is told of hits alone no variant. */
+const NO_VARIANT: readonly string[] = [
   'query',
   'collection_name',
   'top_k',
   'offset',
-  'fields',
-  'include_text',
   'include_timing',
-  'total',
-  'expand',
-  'explain',
-  'highlight',
   'group_by',
   'group_size',
   'group_missing',
-]);
+];
 
 export const judgementsParameters = z.object({
   name: collectionName,
@@ -97,7 +92,8 @@ export function variantSearch(limits: HttpLimits) {
 }
 
 export function evaluationBody(limits: HttpLimits) {
-  const options = [...(requestFieldsOf(queryBody(limits))?.names ?? [])].filter((name) => !NO_VARIANT.has(name));
+  const none = new Set([...NO_VARIANT, ...toldOptions(limits)]);
+  const options = [...(requestFieldsOf(queryBody(limits))?.names ?? [])].filter((name) => !none.has(name));
   const variant = z
     .record(z.string(), z.unknown())
     .superRefine((given, context) => {

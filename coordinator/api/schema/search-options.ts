@@ -6,6 +6,7 @@ import { isOfNow } from '../../../shared/contract/filter/parse-filter';
 import type { OrderKey } from '../../../shared/contract/shard/item-order';
 import {
   type Diversity,
+  type Output,
   type Page,
   type Query,
   queryTextOf,
@@ -45,10 +46,20 @@ interface SearchOption<Schema extends z.ZodType> {
   schema: Schema;
   /** `refuse` reports a value that is more than a limit. */
   set: (draft: SearchDraft, value: NonNullable<z.output<Schema>>, refuse: (message: string) => void) => void;
+  /** Whether it changes only what is told of hits, not which these are. */
+  isTold?: true;
 }
 
 function option<Schema extends z.ZodType>(schema: Schema, set: SearchOption<Schema>['set']): SearchOption<Schema> {
   return { schema, set };
+}
+
+/** One of what is told of hits. */
+function told<Schema extends z.ZodType>(
+  schema: Schema,
+  set: (output: Output, value: NonNullable<z.output<Schema>>) => void,
+): SearchOption<Schema> {
+  return { schema, set: ({ output }, value) => set(output, value), isTold: true };
 }
 
 const orderKey = z
@@ -175,28 +186,28 @@ function optionsOf(limits: HttpLimits) {
         query.vectorModel = model;
       },
     ),
-    fields: option(
+    fields: told(
       metadataFields.meta({
         description:
           'Paths of the metadata that results carry, such as "author.name". Left out: all; []: none. A path that an item lacks is left out of it.',
       }),
-      ({ output }, fields) => {
+      (output, fields) => {
         output.fields = fields;
       },
     ),
-    include_text: option(
+    include_text: told(
       withDefault(z.boolean(), false).meta({
         description: 'Results also carry their text; "" where an item has none.',
       }),
-      ({ output }, texts) => {
+      (output, texts) => {
         output.texts = texts;
       },
     ),
-    total: option(
+    total: told(
       withDefault(z.boolean(), false).meta({
         description: 'The answer also has `total_matches`: how many items pass the filters, exactly.',
       }),
-      ({ output }, total) => {
+      (output, total) => {
         output.total = total;
       },
     ),
@@ -209,20 +220,20 @@ function optionsOf(limits: HttpLimits) {
         output.order = order;
       },
     ),
-    expand: option(
+    expand: told(
       optional(expansion).meta({
         description:
           'Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.',
       }),
-      ({ output }, expand) => {
+      (output, expand) => {
         output.expand = expand;
       },
     ),
-    highlight: option(
+    highlight: told(
       optional(highlighting).meta({
         description: `Results also carry \`highlights\`: fragments of their fields with words of the query’s text, in any form, as the collection’s keyword search sees them. An answer looks at ${HIGHLIGHTED_UNITS_MAX.toLocaleString('en')} UTF-16 code units; results behind that have no \`highlights\`.`,
       }),
-      ({ output }, { fields, ...highlight }) => {
+      (output, { fields, ...highlight }) => {
         output.highlight = { ...highlight, fields: [...new Set(fields)] };
       },
     ),
@@ -266,12 +277,12 @@ function optionsOf(limits: HttpLimits) {
         page.cursor = { text: cursor === FIRST_PAGE ? null : cursor, secondsMax: limits.cursorSeconds };
       },
     ),
-    explain: option(
+    explain: told(
       withDefault(z.boolean(), false).meta({
         description:
           'Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank (with rerank, reranked_rank) and diversity_score; with boosts, what each of them gave, `boosts`.',
       }),
-      ({ output }, explain) => {
+      (output, explain) => {
         output.explain = explain;
       },
     ),
@@ -302,6 +313,10 @@ function optionsOf(limits: HttpLimits) {
 type Options = ReturnType<typeof optionsOf>;
 /** Those that set how much is searched; left out, that is calibrated. */
 export const EFFORT_OPTIONS: readonly (keyof Options)[] = ['ef', 'exact'];
+/** Those that change only what is told of hits. */
+export function toldOptions(limits: HttpLimits): string[] {
+  return Object.entries(optionsOf(limits)).flatMap(([name, { isTold }]) => (isTold === true ? [name] : []));
+}
 type OptionShape = { [Name in keyof Options]: Options[Name]['schema'] };
 /** The fields of a request that are options. */
 type GivenOptions = z.output<z.ZodObject<OptionShape>>;

@@ -1,6 +1,5 @@
 import { hitsFromBytes, mergedPackedHits } from '../../../shared/wire/codecs/hit-codec';
 import type { Filter } from '../../../shared/contract/filter/filter';
-import { type FieldTable, fieldsLeft, hasAnyOf } from '../../../shared/contract/shard/field-table';
 import type { SearchesAtOnce } from '../../../shared/contract/shard/inline-search';
 import type { CallOptions, ShardClient } from '../../../shared/contract/shard/shard-client';
 import {
@@ -17,7 +16,15 @@ import { BlindReads, type DeepReads, hitsOfLength, isDeep } from '../routing/dee
 import { ReadLengths } from '../routing/read-lengths';
 import type { ScatterGather } from '../routing/scatter-gather';
 import type { ShardSets } from '../routing/shard-sets';
-import { exampleItems, type Output, type Page, type Query, type SearchRequest, type Source } from '../search-request';
+import {
+  exampleItems,
+  isPackable,
+  type Output,
+  type Page,
+  type Query,
+  type SearchRequest,
+  type Source,
+} from '../search-request';
 import type { FoundGroup, RerankedFacts, ScoredHit } from '../service';
 import { bestScoreDepth, type BestScoreParts, bestScores, isOfBestScore } from './best-score';
 import type { BoostDepths } from './boost-depths';
@@ -39,31 +46,11 @@ const LIST_CONTENT_BYTES = 512 * 1024;
 const GROUPED_DEPTH = 4;
 const GROUPED_DEPTH_MAX = 10_000;
 
-/** What the merge of hits as bytes does with options; those of the place in the list are looked at by themselves. */
-const PACKED_PAGE: FieldTable<Omit<Page, 'k' | 'offset'>> = {
-  minScore: 'left',
-  groups: 'left',
-  diversity: 'left',
-  cursor: 'left',
-};
-const PACKED_OUTPUT: FieldTable<Output> = {
-  fields: 'left',
-  texts: 'left',
-  total: 'handled',
-  order: 'left',
-  expand: 'left',
-  highlight: 'left',
-  explain: 'left',
-  packed: 'handled',
-};
-const PAGE_LEFT = fieldsLeft(PACKED_PAGE);
-const OUTPUT_LEFT = fieldsLeft(PACKED_OUTPUT);
-
 /** A part of a ranked list. */
 export interface Ranked {
   /** Best first; all of the page, and before what scores too little is left out. */
   hits: ScoredHit[];
-  /** The hits as bytes: then `hits` is empty. Only of a request that is {@link isWhole}. */
+  /** The hits as bytes: then `hits` is empty. Only of a request that is {@link isPackable}. */
   utf8Hits?: Buffer | undefined;
   /** Of a request that groups: `hits` are theirs, one group's after the other's. */
   groups?: readonly FoundGroup[] | undefined;
@@ -216,7 +203,7 @@ export class RankedLists {
     const { filter, effort, boosts } = request.query;
     const { k, offset } = request.page;
     const { texts } = request.output;
-    const shardRequest: VectorSearch = isWhole(request)
+    const shardRequest: VectorSearch = isPackable(request)
       ? { vector, k, filter, effort, texts, packed: true }
       : { vector, k: offset + k, filter, effort, texts };
     if (boosts !== undefined) shardRequest.boosts = boosts;
@@ -486,11 +473,6 @@ function listedBytesMax(count: number, shards: number, contentBytes: number, tex
 
 function bytesOfResult({ hits, wireHits, utf8Hits }: VectorSearchResult): number {
   return (wireHits ?? utf8Hits)?.length ?? bytesOfHits(hits);
-}
-
-/** Whether what shards answer can be put together as it is, because nothing is left out or added. */
-function isWhole({ page, output }: SearchRequest): boolean {
-  return output.packed === true && page.offset === 0 && !hasAnyOf(page, PAGE_LEFT) && !hasAnyOf(output, OUTPUT_LEFT);
 }
 
 /** The best hits of all as bytes, if all are; null: they have to be merged one by one. */
