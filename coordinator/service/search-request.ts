@@ -245,6 +245,8 @@ export interface Output {
   /** Paths of the metadata that hits carry (chosen-metadata.ts); undefined: all. */
   fields?: readonly string[] | undefined;
   texts: boolean;
+  /** UTF-16 code units of a text at most; undefined: all of it. */
+  textMax?: number | undefined;
   /** Whether the answer says how many items pass the filter. */
   total?: boolean | undefined;
   /** By what the hits of the page are ordered; undefined: as they were found. */
@@ -269,6 +271,7 @@ const PACKED_PAGE: FieldTable<Omit<Page, 'k' | 'offset'>> = {
 const PACKED_OUTPUT: FieldTable<Output> = {
   fields: 'left',
   texts: 'left',
+  textMax: 'handled',
   total: 'handled',
   order: 'left',
   expand: 'left',

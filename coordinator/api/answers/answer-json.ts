@@ -279,12 +279,25 @@ export interface HitWriter {
 }
 
 /** Writes hits with what an answer is to have of them; `whole`: a hit with all that it has. */
-export function hitWriter({ fields }: Pick<Output, 'fields'>, whole: HitWriter['json'] = hitJson): HitWriter {
-  if (fields === undefined) return { json: whole, takesTurns: false };
+export function hitWriter(
+  { fields, textMax }: Pick<Output, 'fields' | 'textMax'>,
+  whole: HitWriter['json'] = hitJson,
+): HitWriter {
+  if (fields === undefined && textMax === undefined) return { json: whole, takesTurns: false };
   return {
-    json: (hit) => whole({ ...hit, metadata: chosenMetadata(hit.metadata, fields) }),
-    takesTurns: fields.length > 0,
+    json: (hit) => {
+      const metadata = fields === undefined ? hit.metadata : chosenMetadata(hit.metadata, fields);
+      return whole({ ...hit, metadata, ...(hit.text !== undefined && { text: cutText(hit.text, textMax) }) });
+    },
+    takesTurns: fields !== undefined && fields.length > 0,
   };
+}
+
+/** No character is divided. */
+function cutText(text: string, unitsMax = Infinity): string {
+  if (text.length <= unitsMax) return text;
+  const isDivided = (text.codePointAt(unitsMax - 1) as number) > 0xffff;
+  return text.slice(0, isDivided ? unitsMax - 1 : unitsMax);
 }
 
 export function hitJson(hit: ScoredHit): string {

@@ -203,6 +203,15 @@ function optionsOf(limits: HttpLimits) {
         output.texts = texts;
       },
     ),
+    text_max: told(
+      optional(z.int().min(1)).meta({
+        description:
+          'UTF-16 code units of a result’s text at most; what is behind is left out. Places of highlights are those of the whole text.',
+      }),
+      (output, textMax) => {
+        output.textMax = textMax;
+      },
+    ),
     total: told(
       withDefault(z.boolean(), false).meta({
         description: 'The answer also has `total_matches`: how many items pass the filters, exactly.',

@@ -576,6 +576,14 @@ export function searchSuite(context: SuiteContext): void {
         );
       });
 
+      test.each(Object.keys(WAYS).filter((way) => way !== 'rerank'))('text_max bounds the texts of %s', async (way) => {
+        const whole = resultsOf(await WAYS[way]({ include_text: true }));
+        expect(resultsOf(await WAYS[way]({ include_text: true, text_max: 6 }))).toEqual(
+          whole.map((hit) => ({ ...hit, text: (hit.text as string).slice(0, 6) })),
+        );
+        expect(resultsOf(await WAYS[way]({ text_max: 6 }))).toEqual(resultsOf(await WAYS[way]({})));
+      });
+
       test('of a query too, which leaves its texts out where they are not wanted', async () => {
         const [first] = dataOf(
           await post('search', { vector: [1, 0, 0], include_text: false, fields: ['kind', 'nothing'] }),
