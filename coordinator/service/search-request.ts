@@ -245,6 +245,8 @@ export interface Output {
   /** Paths of the metadata that hits carry (chosen-metadata.ts); undefined: all. */
   fields?: readonly string[] | undefined;
   texts: boolean;
+  /** Whether hits carry the version that their metadata and texts are of. */
+  versions?: boolean | undefined;
   /** UTF-16 code units of a text at most; undefined: all of it. */
   textMax?: number | undefined;
   /** Whether the answer says how many items pass the filter. */
@@ -271,6 +273,7 @@ const PACKED_PAGE: FieldTable<Omit<Page, 'k' | 'offset'>> = {
 const PACKED_OUTPUT: FieldTable<Output> = {
   fields: 'left',
   texts: 'left',
+  versions: 'left',
   textMax: 'handled',
   total: 'handled',
   order: 'left',

@@ -707,6 +707,8 @@ export interface ScoredHit {
   score: number;
   metadata: string;
   text?: string;
+  /** Present for a search with versions, unless its node does not know it. */
+  version?: number | undefined;
   /** What it was in the list that was reranked; absent: a model has not scored it. */
   first?: FirstPlace;
   /** Present for a search that fuses lists, with `explain`: its place in each. */

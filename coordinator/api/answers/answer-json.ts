@@ -304,7 +304,7 @@ export function hitJson(hit: ScoredHit): string {
   const { externalId, score, metadata, text, highlights, context } = hit;
   const textMember = text === undefined ? '' : `,"text":${JSON.stringify(text)}`;
   const more = explanationMembers(hit);
-  return `{"external_id":${JSON.stringify(externalId)},"score":${scoreJson(score)},"metadata":${metadata}${textMember}${firstMembers(hit)}${more}${highlightsMember(highlights)}${contextMember(context)}}`;
+  return `{"external_id":${JSON.stringify(externalId)},"score":${scoreJson(score)},"metadata":${metadata}${textMember}${versionMember(hit.version)}${firstMembers(hit)}${more}${highlightsMember(highlights)}${contextMember(context)}}`;
 }
 
 /** What the hit was before it was reranked, with a comma before each member; empty if it was not. */
@@ -367,7 +367,7 @@ function partMember({ part }: LegPlace, before = ''): string {
 export function textHitJson(hit: ScoredHit): string {
   const { externalId, score, metadata, text, highlights, context } = hit;
   const textMember = text === undefined ? '' : `"text":${JSON.stringify(text)},`;
-  return `{${textMember}"score":${scoreJson(score)},"metadata":${metadata},"external_id":${JSON.stringify(externalId)}${firstMembers(hit)}${explanationMembers(hit)}${highlightsMember(highlights)}${contextMember(context)}}`;
+  return `{${textMember}"score":${scoreJson(score)},"metadata":${metadata},"external_id":${JSON.stringify(externalId)}${versionMember(hit.version)}${firstMembers(hit)}${explanationMembers(hit)}${highlightsMember(highlights)}${contextMember(context)}}`;
 }
 
 /** One stored vector; has a member `vector` if the view has it. */

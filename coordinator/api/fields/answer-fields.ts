@@ -55,6 +55,11 @@ const first = {
   }),
 };
 
+/** Absent while a cluster has nodes of an earlier version. */
+export const itemVersion = z.int().meta({
+  description: 'Rises with each change of the item, and is never given to another item of the same id. For if_version.',
+});
+
 export const rerankedFacts = z
   .object({
     model: z.string(),
@@ -70,6 +75,7 @@ export const hitAnswer = z
     score: z.number(),
     metadata: metadataAnswer,
     text: hitText.optional(),
+    version: itemVersion.optional(),
     ...first,
     highlights,
     context: hitContext,
@@ -108,6 +114,7 @@ export const textHitAnswer = z
     score: z.number(),
     metadata: metadataAnswer,
     external_id: z.string(),
+    version: itemVersion.optional(),
     ...first,
     highlights,
     context: hitContext,
@@ -119,11 +126,6 @@ export const textHitAnswer = z
 /** In the form that the request named by vector_format. */
 export const vectorValues = z.union([z.array(z.number()), z.string().meta({ contentEncoding: 'base64' })]).meta({
   description: 'Numbers, or with vector_format base64 the base64 of little-endian float32 values.',
-});
-
-/** Absent while a cluster has nodes of an earlier version. */
-export const itemVersion = z.int().meta({
-  description: 'Rises with each change of the item, and is never given to another item of the same id. For if_version.',
 });
 
 /** Absent for an item that never expires. */

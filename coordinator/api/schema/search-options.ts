@@ -203,6 +203,15 @@ function optionsOf(limits: HttpLimits) {
         output.texts = texts;
       },
     ),
+    include_version: told(
+      withDefault(z.boolean(), false).meta({
+        description:
+          'Results also carry their `version`, for if_version. Their metadata and texts are read together with it, so they are of that version.',
+      }),
+      (output, versions) => {
+        output.versions = versions;
+      },
+    ),
     text_max: told(
       optional(z.int().min(1)).meta({
         description:

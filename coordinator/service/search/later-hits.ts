@@ -4,7 +4,7 @@ import { type Hit, LEFT_OUT, type StoredItem } from '../../../shared/contract/sh
 import type { CollectionRecord } from '../collections/collection-record';
 import { type AnswerHold, countedElsewhere, NO_HOLD } from '../answer-hold';
 import { takenFrom } from '../pages';
-import type { Expansion } from '../search-request';
+import type { Output } from '../search-request';
 import type { FoundHits, LaterContents, ScoredHit } from '../service';
 import { type OrderedItems, roundBytesMax } from '../vectors/ordered-items';
 
@@ -77,12 +77,11 @@ export interface HighlightBudget {
   isPossible?: Promise<unknown>;
 }
 
-/** Hits, the filter that they were found with, and whether they have texts. */
+/** Hits, the filter that they were found with, and what they are to have. */
 interface ListWithFilter {
   hits: ScoredHit[];
   filter: Filter | null;
-  texts: boolean;
-  expand?: Expansion | undefined;
+  output: Pick<Output, 'texts' | 'versions' | 'expand'>;
 }
 
 /** Tells what the hits hold, and adds what completes them if some are not whole. */
@@ -94,16 +93,17 @@ export function foundHits(list: ListWithFilter, parts: LaterParts): FoundHits {
 export function foundLists(lists: readonly ListWithFilter[], parts: LaterParts): FoundHits[] {
   let bytes = 0;
   let roundBytes = 0;
-  const found = lists.map(({ hits, filter, texts, expand }): FoundHits => {
+  const found = lists.map(({ hits, filter, output }): FoundHits => {
+    const { expand } = output;
     bytes += bytesOfHits(hits);
     if (expand !== undefined) {
       const chunks = hits.length * (expand.before + 1 + expand.after);
-      roundBytes = Math.max(roundBytes, new LaterHits(parts, null, true).roundBytes(chunks));
+      roundBytes = Math.max(roundBytes, new LaterHits(parts, null, { texts: true }).roundBytes(chunks));
     }
-    if (!hits.some((hit) => isLeftOut(hit, texts))) return { hits };
-    const later = new LaterHits(parts, filter, texts);
+    if (!hits.some((hit) => isLeftOut(hit, output))) return { hits };
+    const later = new LaterHits(parts, filter, output);
     bytes += hits.length * HIT_BYTES;
-    roundBytes = Math.max(roundBytes, later.roundBytes(hits.filter((hit) => isLeftOut(hit, texts)).length));
+    roundBytes = Math.max(roundBytes, later.roundBytes(hits.filter((hit) => isLeftOut(hit, output)).length));
     return { hits, later };
   });
   // One after the other is completed.
@@ -112,23 +112,27 @@ export function foundLists(lists: readonly ListWithFilter[], parts: LaterParts):
   return found;
 }
 
+/** What is read of hits. */
+type ReadParts = Pick<Output, 'texts' | 'versions'>;
+
 /**
  * Whether a hit lacks its contents, or the text that it is to have: lists that are fused or scored come without texts.
+ * Versions come with none, and are read together with what they are of.
  */
-function isLeftOut({ metadata, text }: Hit, texts: boolean): boolean {
-  return metadata === LEFT_OUT || (texts && text === undefined);
+function isLeftOut({ metadata, text, version }: ScoredHit, { texts, versions }: ReadParts): boolean {
+  return metadata === LEFT_OUT || (texts && text === undefined) || (versions === true && version === undefined);
 }
 
 /** Reads what was left out of hits, a part at a time. */
 class LaterHits implements LaterContents {
-  private readonly wanted: { vectors: false; texts: boolean; filter?: Filter };
+  private readonly wanted: { vectors: false; texts: boolean; versions: boolean; filter?: Filter };
 
   constructor(
     private readonly parts: LaterParts,
     filter: Filter | null,
-    texts: boolean,
+    { texts, versions = false }: ReadParts,
   ) {
-    this.wanted = { vectors: false, texts, ...(filter !== null && { filter }) };
+    this.wanted = { vectors: false, texts, versions, ...(filter !== null && { filter }) };
   }
 
   /** The most that one part holds, of `count` items. */
@@ -142,15 +146,15 @@ class LaterHits implements LaterContents {
 
   async *pagesOf(hits: readonly ScoredHit[]): AsyncGenerator<ScoredHit[]> {
     const { ordered, begin, collection, hold } = this.parts;
-    const { texts } = this.wanted;
-    const ids = hits.filter((hit) => isLeftOut(hit, texts)).map(({ externalId }) => externalId);
+    const { wanted } = this;
+    const ids = hits.filter((hit) => isLeftOut(hit, wanted)).map(({ externalId }) => externalId);
     // What a part may hold is counted already.
-    const parts = ordered.read(collection, ids, this.wanted, { begin, hold: countedElsewhere(hold) });
+    const parts = ordered.read(collection, ids, wanted, { begin, hold: countedElsewhere(hold) });
     let items: (StoredItem | null)[] = [];
     let next = 0;
     let page: ScoredHit[] = [];
     for (const hit of hits) {
-      if (!isLeftOut(hit, texts)) {
+      if (!isLeftOut(hit, wanted)) {
         page.push(hit);
       } else {
         if (next === items.length) {
@@ -159,7 +163,7 @@ class LaterHits implements LaterContents {
           [items, next] = [(await parts.next()).value as (StoredItem | null)[], 0];
         }
         const item = takenFrom(items, next++);
-        if (item !== null) page.push(completed(hit, item, texts));
+        if (item !== null) page.push(completed(hit, item, wanted));
       }
       if (page.length < PAGE_HITS) continue;
       yield page;
@@ -169,6 +173,6 @@ class LaterHits implements LaterContents {
   }
 }
 
-function completed(hit: ScoredHit, { metadata, text }: StoredItem, texts: boolean): ScoredHit {
-  return { ...hit, metadata, ...(texts && { text: text ?? '' }) };
+function completed(hit: ScoredHit, { metadata, text, version }: StoredItem, { texts, versions }: ReadParts): ScoredHit {
+  return { ...hit, metadata, ...(texts && { text: text ?? '' }), ...(versions === true && { version }) };
 }

@@ -192,8 +192,7 @@ export class ShardedSearchService implements SearchService {
     const lists = ranked.map((list, i) => ({
       hits: enoughOf(list, requests[i].page),
       filter: requests[i].query.filter,
-      texts: requests[i].output.texts,
-      expand: requests[i].output.expand,
+      output: requests[i].output,
     }));
     const parts = this.laterParts(collection, hold);
     const found = foundLists(lists, parts);
@@ -346,12 +345,8 @@ export class ShardedSearchService implements SearchService {
   }
 
   /** Hits of a page, and how what was left out of them is read. */
-  private found(
-    { query: { filter }, page, output: { texts, expand } }: SearchRequest,
-    list: Ranked,
-    parts: LaterParts,
-  ): FoundHits {
-    return foundHits({ hits: enoughOf(list, page), filter, texts, expand }, parts);
+  private found({ query: { filter }, page, output }: SearchRequest, list: Ranked, parts: LaterParts): FoundHits {
+    return foundHits({ hits: enoughOf(list, page), filter, output }, parts);
   }
 
   /**

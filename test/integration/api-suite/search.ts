@@ -584,6 +584,34 @@ export function searchSuite(context: SuiteContext): void {
         expect(resultsOf(await WAYS[way]({ text_max: 6 }))).toEqual(resultsOf(await WAYS[way]({})));
       });
 
+      test.each(Object.keys(WAYS).filter((way) => way !== 'rerank'))('include_version says it in %s', async (way) => {
+        const plain = resultsOf(await WAYS[way]({ include_text: true }));
+        const ids = plain.map(({ external_id: id }) => id);
+        const stored = dataOf(await post('vectors/fetch', { ids })).vectors as { version: number }[];
+        const versioned = plain.map((hit, i) => ({ ...hit, version: stored[i].version }));
+        expect(new Set(versioned.map(({ version }) => version)).size).toBeGreaterThan(1);
+        expect(resultsOf(await WAYS[way]({ include_text: true, include_version: true }))).toEqual(versioned);
+        expect(resultsOf(await WAYS[way]({ fields: [], include_version: true, k: 2, offset: 1 }))).toEqual(
+          versioned.slice(1, 3).map(({ text: _text, ...hit }) => ({ ...hit, metadata: {} })),
+        );
+      });
+
+      test('what a search says is the version that a change of the item may ask for', async () => {
+        const own = await context.collection();
+        const url = `/v1/collections/${own}`;
+        const vector = [1, 0, 0];
+        dataOf(await context.api.post(`${url}/upsert`, { external_id: 'a', vector, metadata: { n: 1 } }));
+        const ask = async (more: object = {}) =>
+          dataOf(await context.api.post(`${url}/search`, { vector, include_version: true, ...more }));
+        const [{ version }] = (await ask()).results;
+        const change = { external_id: 'a', vector, metadata: { n: 2 }, if_version: version };
+        dataOf(await context.api.post(`${url}/upsert`, change));
+        expect(errorOf(await context.api.post(`${url}/upsert`, change), 409)).toContain('version');
+        const [hit] = (await ask({ group_by: 'n' })).groups[0].hits;
+        expect(hit).toMatchObject({ metadata: { n: 2 }, version: expect.any(Number) });
+        expect(hit.version).toBeGreaterThan(version);
+      });
+
       test('of a query too, which leaves its texts out where they are not wanted', async () => {
         const [first] = dataOf(
           await post('search', { vector: [1, 0, 0], include_text: false, fields: ['kind', 'nothing'] }),
