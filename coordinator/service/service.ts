@@ -644,6 +644,17 @@ export interface SearchService {
   similarity(collection: string, id1: string, id2: string): Promise<number>;
   /** How keyword search cuts a text in a collection. Errors: not_found. */
   analyse(collection: string, input: AnalysisInput): Promise<TextAnalysis>;
+  /**
+   * The vectors of texts as a search (`query`) or a write (`passage`) makes them, in their order; nothing is recorded.
+   * Errors: not_found, dimension_mismatch, embedding_unavailable.
+   */
+  embed(collection: string, texts: string[], kind: 'query' | 'passage'): Promise<EmbeddedTexts>;
+}
+
+export interface EmbeddedTexts extends OfTexts {
+  vectors: Float32Array[];
+  /** The collection's; null: it has none yet, and the default one made them. */
+  model: string | null;
 }
 
 export interface AnalysisInput {

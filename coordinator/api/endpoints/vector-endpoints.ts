@@ -323,6 +323,25 @@ export function vectorEndpoints(parts: {
     }),
     defineEndpoint({
       method: 'POST',
+      template: '/v1/collections/{name}/embed',
+      access: 'readonly',
+      tag,
+      summary: 'Make vectors of texts, as the collection does',
+      description: 'By its model, with the prefixes of its `embedding`. Nothing is stored.',
+      clientMethod: 'embed',
+      path: collectionParameters,
+      body: { type: 'json', required: true, ...schemas.embedBody(limits), example: { texts: ['long rivers'] } },
+      answer: { type: 'data', schema: schemas.embedAnswer },
+      errors: [404],
+      handle: async ({ path, body, warnings }) => {
+        const embedded = await parts.search.embed(path.name, body.texts, body.kind);
+        warnOfCutTexts(embedded, warnings, (index) => `texts[${index}]`);
+        const head = `{"embedding_model":${JSON.stringify(embedded.model)},"vectors":`;
+        return { type: 'pieces', pieces: listPieces(head, embedded.vectors, formats.array, '}') };
+      },
+    }),
+    defineEndpoint({
+      method: 'POST',
       template: '/v1/collections/{name}/scroll',
       access: 'readonly',
       tag,

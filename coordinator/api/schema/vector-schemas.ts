@@ -257,6 +257,30 @@ const outcome = z.object({
 });
 
 export const upsertAnswer = outcome.extend({ timing_ms: writeTiming.optional() });
+/** Texts of one call: those of a search with all of its queries and legs are more. */
+const EMBEDDED_TEXTS_MAX = 100;
+
+export function embedBody(limits: HttpLimits) {
+  const text = itemText(limits.textBytesMax);
+  const lengthMax = EMBEDDED_TEXTS_MAX;
+  return {
+    schema: z.object({
+      texts: boundedArray(text, lengthMax),
+      kind: withDefault(z.enum(['query', 'passage']), 'query').meta({
+        description: 'query: as searches look for a text; passage: as it is stored. Some models make other vectors of it.',
+      }),
+    }),
+    list: { name: 'texts', lengthMax, elements: z.array(text) },
+  };
+}
+
+export const embedAnswer = z.object({
+  embedding_model: z.string().nullable().meta({
+    description: 'The collection’s; null: no text of it was stored yet, and the default model made them.',
+  }),
+  vectors: z.array(z.array(z.number())).meta({ description: 'In the order of the texts.' }),
+});
+
 const bulkOutcome = outcome.extend({
   external_id: z.string().nullable().meta({ description: 'null for a skipped item that has none.' }),
   status: z.enum(['inserted', 'updated', 'conflict', 'invalid']),

@@ -19,6 +19,7 @@ import type { Page, SearchRequest, Source } from '../search-request';
 import type { FieldFactsRequest } from '../../../shared/contract/shard/field-facts';
 import type {
   AnalysisInput,
+  EmbeddedTexts,
   FilterFacts,
   FoundHits,
   FoundList,
@@ -235,6 +236,15 @@ export class ShardedSearchService implements SearchService {
 
   async analyse(name: string, input: AnalysisInput): Promise<TextAnalysis> {
     return textAnalysis(this.catalog.known(name) ?? (await this.catalog.find(name)), input);
+  }
+
+  async embed(name: string, texts: string[], kind: 'query' | 'passage'): Promise<EmbeddedTexts> {
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    const embedded =
+      kind === 'query'
+        ? await this.embedder.embedQueries(collection, texts)
+        : await this.embedder.embedPassages(collection, texts);
+    return { vectors: embedded.vectors, cut: embedded.cut, model: collection.embeddingModel };
   }
 
   /** What a request is to say of how many items pass its filter. */

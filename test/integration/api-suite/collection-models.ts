@@ -93,6 +93,30 @@ export function describeCollectionModels(name: string, startTarget: StartTarget)
       expect(new Set(server.texts.slice(TEXTS.length))).toEqual(new Set(['query: the red fox']));
     });
 
+    test('embed makes the vectors that searches look for and writes store, in any number of shards', async () => {
+      for (const shards of [1, 2, 5]) {
+        const path = `/v1/collections/embedded-${shards}`;
+        await create(`embedded-${shards}`, { shards, embedding: { model: 'big:m-8', ...PREFIXES } });
+        await post(`${path}/bulk_upsert`, { items: ITEMS });
+        server.asked.length = 0;
+        const stored = await fetched(`embedded-${shards}`);
+        const passages = await post(`${path}/embed`, { texts: TEXTS, kind: 'passage' });
+        expect(passages.embedding_model).toBe('big:m-8');
+        expect(passages.vectors).toEqual(ITEMS.map(({ external_id: id }) => stored.get(id)));
+        const { vectors } = await post(`${path}/embed`, { texts: ['the red fox'] });
+        const asked = { k: 6, exact: true };
+        expect((await post(`${path}/search`, { vector: vectors[0], ...asked })).results).toEqual(
+          (await post(`${path}/search`, { text: 'the red fox', ...asked })).results,
+        );
+      }
+      expect(await refusal('/v1/collections/none/embed', { texts: ['a'] }, 404)).toContain('none');
+      const texts = Array.from({ length: 101 }, () => 'a');
+      expect(await refusal('/v1/collections/embedded-1/embed', { texts }, 400)).toContain('texts has 101 elements');
+      expect(await refusal('/v1/collections/embedded-1/embed', { texts: [1] }, 422)).toContain('texts[0]');
+      expect(await post('/v1/collections/embedded-1/embed', { texts: [] })).toMatchObject({ vectors: [] });
+      errorOf(await api.post('/v1/collections/embedded-1/embed', { texts: ['a'] }, { key: null }), 401);
+    });
+
     test('cut vectors have unit length, and searches by them find the same', async () => {
       await create('truncated', { embedding: { model: 'big:m-8', truncate_dim: 4 }, distance_metric: 'ip' });
       await post('/v1/collections/truncated/bulk_upsert', { items: ITEMS });
