@@ -2,6 +2,9 @@
 // there as soon as the service knows it: the methods (async; make/python-sync.cjs makes the sync ones), and one of several
 // searches.
 
+const { clientMethodsOf } = require('./make/client-types.cjs');
+const { answerClass } = require('./make/python-models.cjs');
+
 /**
  * @typedef {Record<string, any>} Schema
  * @typedef {{ name: string, type: string, standard: string | null, sent: string, description: string }} Parameter
@@ -97,6 +100,7 @@ const HEAD = '# Generated from the OpenAPI document: `UPDATE=1 npm test -- test/
  * @returns {string}
  */
 function pythonSearches(document) {
+  const calls = clientMethodsOf(document).map((one) => callOf(document, one));
   const answers = [
     'BulkSearchAnswer',
     'BulkSearchQueryLike',
@@ -104,7 +108,7 @@ function pythonSearches(document) {
     'Hit',
     'ProfiledBulkSearch',
     'SearchProfile',
-    ...SEARCHES.map(({ answer }) => answer),
+    ...[...SEARCHES, ...calls].map(({ answer }) => answer),
   ];
   return `"""Searches of a collection."""
 
@@ -150,7 +154,42 @@ class AsyncSearches:
 
 ${SEARCHES.map((search) => methodOf(document, search)).join('\n')}
 ${answerStream(document)}
-${bulkSearch(document)}`;
+${bulkSearch(document)}
+${calls.map((call) => methodOf(document, call)).join('\n')}`;
+}
+
+/**
+ * A method that is written from its operation.
+ * @param {Schema} document
+ * @param {{ id: string, name: string, path: string, operation: Schema }} one
+ * @returns {Search}
+ */
+function callOf(document, { id, name, path, operation }) {
+  const { required = [] } = resolved(document, operation.requestBody.content['application/json'].schema);
+  return {
+    name,
+    path,
+    constant: name.toUpperCase(),
+    answer: answerClass({ id, name }),
+    place: 'self._path',
+    positional: required,
+    lines: [`${operation.summary}.`],
+  };
+}
+
+/** Between what is by hand in the Python client's table of operations and its end. */
+const OPERATIONS_HEAD = '\n# Written from the OpenAPI document by `UPDATE=1 npm test -- test/unit/clients/python`.\n';
+
+/**
+ * The text of clients/python/src/quiver_client/operations.py.
+ * @param {Schema} document
+ * @param {string} present the file as it is
+ * @returns {string}
+ */
+function pythonOperations(document, present) {
+  const [byHand] = present.split(OPERATIONS_HEAD);
+  const rows = clientMethodsOf(document).map(({ name, path }) => `${name.toUpperCase()} = _post("${path}")\n`);
+  return `${byHand}${OPERATIONS_HEAD}${rows.join('')}`;
 }
 
 /**
@@ -214,8 +253,7 @@ ${fields.map((field) => `            ${field},\n`).join('')}        )
         return await self._transport.call(
             operations.${constant},
             ${answer},
-${place === null ? '' : `            path=${place},\n`}            query=given(${flags.map((flag) => `${flag.name}=${flag.sent}`).join(', ')}),
-            body=body,
+${place === null ? '' : `            path=${place},\n`}${flags.length === 0 ? '' : `            query=given(${flags.map((flag) => `${flag.name}=${flag.sent}`).join(', ')}),\n`}            body=body,
         )
 `;
 }
@@ -441,4 +479,4 @@ function plain(text) {
     .replaceAll('\n', ' ');
 }
 
-module.exports = { pythonSearches, pythonSearchQuery };
+module.exports = { pythonOperations, pythonSearches, pythonSearchQuery };

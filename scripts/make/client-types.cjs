@@ -44,6 +44,59 @@ function clientTypes(document) {
 }
 
 /**
+ * The text of clients/typescript/src/generated/collection-calls.ts: the methods of operations that say by
+ * `x-client-method` what they are called.
+ * @param {Schema} document
+ */
+function collectionCalls(document) {
+  const methods = clientMethodsOf(document).map(({ id, name, path, operation }) => {
+    const camel = name.replaceAll(/_(\w)/g, (/** @type {string} */ _, /** @type {string} */ letter) => letter.toUpperCase());
+    const of = `Operations['${id}']`;
+    const standard = operation.requestBody.required === true ? '' : ' = {}';
+    return `
+${comment(`${operation.summary}.`, INDENT)}${INDENT}async ${camel}(request: ${of}['body']${standard}, options?: CallOptions): Promise<${of}['answer']> {
+    return this.transport.data(
+      { method: 'POST', path: \`\${this.path}/${path.split('/').at(-1)}\`, json: fieldsBody(request), isRepeatable: true },
+      options,
+    );
+  }
+`;
+  });
+  return `// Generated from the OpenAPI document; \`UPDATE=1 npm test -- test/unit/clients/typescript/src/generated\` writes it anew.
+import { fieldsBody } from '../bodies';
+import type { CallOptions } from '../request';
+import type { Transport } from '../transport';
+import type { Operations } from './api-types';
+
+/** What a collection does of which nothing is written by hand. */
+export class CollectionCalls {
+  protected readonly path: string;
+
+  constructor(
+    protected readonly transport: Transport,
+    readonly name: string,
+  ) {
+    this.path = \`/v1/collections/\${encodeURIComponent(name)}\`;
+  }
+${methods.join('')}}
+`;
+}
+
+/**
+ * Operations with a method that is written from them, with its name (words joined by _).
+ * @param {Schema} document
+ */
+function clientMethodsOf(document) {
+  return operationsOf(document).flatMap((one) => {
+    const name = one.operation['x-client-method'];
+    if (name === undefined) return [];
+    if (one.method !== 'post' || !/^\/v1\/collections\/\{name\}\/\w+$/.test(one.path))
+      throw new Error(`${one.id} is no POST of a collection: its methods are written by hand`);
+    return [{ ...one, name: /** @type {string} */ (name) }];
+  });
+}
+
+/**
  * What a body holds but for the field that all have: the client is strict as a whole.
  * @param {Schema | undefined} body
  * @returns {Schema | undefined}
@@ -214,4 +267,4 @@ function comment(text, indent) {
   return `${indent}/**\n${lines.map((line) => `${indent} *${line === '' ? '' : ` ${line}`}\n`).join('')}${indent} */\n`;
 }
 
-module.exports = { clientTypes, operationsOf };
+module.exports = { clientMethodsOf, clientTypes, collectionCalls, operationsOf };

@@ -5,6 +5,7 @@
 // Callers make such objects too, and a service of the version before leaves out what came later. So a field that the
 // file has already keeps its place and its default, and one that is new to its class comes last and may be absent.
 
+const { clientMethodsOf } = require('./client-types.cjs');
 const { ALIASES, CLASSES, BARE_ANSWERS } = require('./python-model-classes.cjs');
 
 const COLUMNS = 120;
@@ -31,17 +32,16 @@ function pythonModels(document, present) {
   const known = knownFields(present);
   const names = classNames(document);
   checkAnswers(document, names);
-  const classes = Object.entries(CLASSES).map(([name, model]) =>
-    classOf(document, names, name, model, known.get(name)),
-  );
+  const models = classesOf(document);
+  const classes = Object.entries(models).map(([name, model]) => classOf(document, names, name, model, known.get(name)));
   const aliases = Object.entries(ALIASES).map(
     ([name, pointer]) => `${name}: TypeAlias = ${literal(valueAt(document, pointer).enum)}\n`,
   );
-  const mixins = [...new Set(Object.values(CLASSES).flatMap(({ mixin }) => mixin ?? []))];
+  const mixins = [...new Set(Object.values(models).flatMap(({ mixin }) => mixin ?? []))];
   const own = ['ProfiledBulkSearch', ...mixins].sort();
   const exported = [
     ...Object.keys(ALIASES),
-    ...Object.keys(CLASSES),
+    ...Object.keys(models),
     ...['BulkSearchQuery', 'BulkSearchQueryLike', 'Filters', 'Item', 'ItemLike', 'KeyScopeLike', 'Metadata'],
     'ProfiledBulkSearch',
   ].sort();
@@ -68,6 +68,42 @@ ${exported.map((name) => `${INDENT}"${name}",\n`).join('')}]
 ${aliases.join('')}
 
 ${classes.join('\n\n')}`;
+}
+
+/**
+ * Those that are named by hand, and the answers of methods that are written from their operations.
+ * @param {Schema} document
+ * @returns {Record<string, ModelClass>}
+ */
+function classesOf(document) {
+  const written = clientMethodsOf(document)
+    .filter(({ id }) => namedAnswer(id) === undefined)
+    .map(({ id, name, operation }) => [answerName(name), { of: id, doc: `${operation.summary}: the answer.` }]);
+  return { ...CLASSES, ...Object.fromEntries(written) };
+}
+
+/**
+ * The class of an operation's answer that is named by hand.
+ * @param {string} id
+ */
+function namedAnswer(id) {
+  return Object.keys(CLASSES).find((name) => [CLASSES[name].of].flat().includes(id));
+}
+
+/**
+ * The class of the answer of a method.
+ * @param {string} method words joined by _
+ */
+function answerName(method) {
+  return `${method.replaceAll(/(?:^|_)(\w)/g, (_, /** @type {string} */ letter) => letter.toUpperCase())}Answer`;
+}
+
+/**
+ * The class of what a method that is written from its operation answers.
+ * @param {{ id: string, name: string }} operation
+ */
+function answerClass({ id, name }) {
+  return namedAnswer(id) ?? answerName(name);
 }
 
 /**
@@ -99,7 +135,7 @@ function knownFields(text) {
  */
 function classNames(document) {
   const names = new Map();
-  for (const [name, { of }] of Object.entries(CLASSES))
+  for (const [name, { of }] of Object.entries(classesOf(document)))
     for (const pointer of [of].flat()) {
       const shape = shapeOf(valueAt(document, pointer));
       if (names.has(shape) && names.get(shape) !== name)
@@ -397,4 +433,4 @@ function docstring(description) {
   return `${lines.join('\n')}"""\n`;
 }
 
-module.exports = { pythonModels };
+module.exports = { answerClass, pythonModels };

@@ -15,11 +15,11 @@ import type {
   Sample,
   StoredVector,
 } from './generated/api-types';
+import { CollectionCalls } from './generated/collection-calls';
 import { CallIds, idText, idTexts } from './ids';
 import { jsonValue } from './sent-values';
 import { listing } from './listing';
 import type { CallOptions } from './request';
-import type { Transport } from './transport';
 import type { Filters } from './generated/filter-types';
 import type { ExternalId, Metadata } from './values';
 import { vectorFromAnswer } from './vectors';
@@ -47,16 +47,7 @@ type OnWire<Answer> = Omit<Answer, 'vector'> & { vector?: string | number[] };
  * Ids may be whole numbers, and values in metadata and filters are taken as programs have them (Date, BigInt, Map, …).
  * What can't be sent is an InvalidValueError, which names the item and the field.
  */
-export class QuiverCollection<Meta extends object = Metadata> {
-  private readonly path: string;
-
-  constructor(
-    private readonly transport: Transport,
-    readonly name: string,
-  ) {
-    this.path = `/v1/collections/${encodeURIComponent(name)}`;
-  }
-
+export class QuiverCollection<Meta extends object = Metadata> extends CollectionCalls {
   /** Its dimension, metric, size and settings. */
   async info(options?: CallOptions): Promise<Collection> {
     return this.transport.data({ method: 'GET', path: this.path }, options);
@@ -517,20 +508,9 @@ export class QuiverCollection<Meta extends object = Metadata> {
     return count;
   }
 
-  /** Facets, ranges, statistics and groups of the items that pass the filters, or of the best hits of a search. */
-  async aggregate(request: api.AggregateRequest, options?: CallOptions): Promise<api.AggregateAnswer> {
-    return this.transport.data<api.AggregateAnswer>(
-      { method: 'POST', path: `${this.path}/aggregate`, json: fieldsBody(request), isRepeatable: true },
-      options,
-    );
-  }
-
   /** How keyword search cuts a text into terms, and where in the text they are. */
   async analyse(request: api.AnalysisRequest, options?: CallOptions): Promise<api.AnalysisAnswer> {
-    return this.transport.data<api.AnalysisAnswer>(
-      { method: 'POST', path: `${this.path}/analyse`, json: fieldsBody(request), isRepeatable: true },
-      options,
-    );
+    return this.post<api.AnalysisAnswer>('analyse', fieldsBody(request), options);
   }
 
   /** The cosine of two stored vectors. */

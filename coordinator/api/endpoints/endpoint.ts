@@ -45,6 +45,11 @@ export interface Endpoint {
   summary: string;
   description: string;
   /**
+   * What clients call it, with words joined by _, where their methods are written from its schemas: of a POST under a
+   * collection that may be repeated, and takes and answers JSON objects.
+   */
+  clientMethod?: string;
+  /**
    * Whether it is done once when a request carries an Idempotency-Key; its handler uses `once` or `inStore` then.
    * Others ignore the header: what only reads, and what does no harm when it is repeated.
    */

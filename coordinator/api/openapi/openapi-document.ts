@@ -207,6 +207,7 @@ function operationOf(endpoint: Endpoint, schemas: SchemaCollector): JsonSchema {
       }),
     },
     ...(codes.length === 0 ? {} : { 'x-error-codes': codes }),
+    ...(endpoint.clientMethod !== undefined && { 'x-client-method': endpoint.clientMethod }),
   };
 }
 

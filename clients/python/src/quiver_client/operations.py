@@ -90,7 +90,6 @@ DELETE_JUDGEMENTS = Operation("DELETE", "/v1/collections/{name}/judgements/{id}"
 # Each begins a job.
 EVALUATE = _post("/v1/collections/{name}/evaluate", is_safe=False)
 WHY = _post("/v1/collections/{name}/why")
-AGGREGATE = _post("/v1/collections/{name}/aggregate")
 COUNT = _post("/v1/collections/{name}/count")
 RECALL_CHECK = _post("/v1/collections/{name}/recall_check")
 SAMPLE = _post("/v1/collections/{name}/sample")

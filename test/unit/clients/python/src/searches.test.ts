@@ -8,10 +8,9 @@ import { type PlainServer, startPlainServer } from '../../../../support/servers/
  */
 
 const root = resolve(__dirname, '../../../../..');
-const { pythonSearches, pythonSearchQuery } = require(resolve(root, 'scripts/client-searches.cjs')) as Record<
-  'pythonSearches' | 'pythonSearchQuery',
-  (document: object) => string
->;
+const { pythonOperations, pythonSearches, pythonSearchQuery } = require(
+  resolve(root, 'scripts/client-searches.cjs'),
+) as Record<'pythonOperations' | 'pythonSearches' | 'pythonSearchQuery', (document: object, present: string) => string>;
 const { pythonModels } = require(resolve(root, 'scripts/make/python-models.cjs')) as {
   pythonModels(document: object, present: string): string;
 };
@@ -33,9 +32,10 @@ afterAll(() => server.stop());
 test.each([
   ['_async/searches.py', pythonSearches],
   ['search_query.py', pythonSearchQuery],
+  ['operations.py', pythonOperations],
 ])('%s is that of the OpenAPI document', (name, write) => {
   const file = resolve(PACKAGE, name);
-  const text = write(document);
+  const text = write(document, readFileSync(file, 'utf8'));
   if (process.env.UPDATE === '1') writeFileSync(file, text);
   expect(readFileSync(file, 'utf8')).toBe(text);
 });

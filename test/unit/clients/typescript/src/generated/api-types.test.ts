@@ -13,11 +13,15 @@ interface Operation {
 }
 
 const root = resolve(__dirname, '../../../../../..');
-const { clientTypes, operationsOf } = require(resolve(root, 'scripts/make/client-types.cjs')) as {
+const { clientMethodsOf, clientTypes, collectionCalls, operationsOf } = require(
+  resolve(root, 'scripts/make/client-types.cjs'),
+) as {
+  clientMethodsOf(document: object): { name: string }[];
   clientTypes(document: object): string;
+  collectionCalls(document: object): string;
   operationsOf(document: object): Operation[];
 };
-const FILE = resolve(root, 'clients/typescript/src/generated/api-types.ts');
+const FOLDER = resolve(root, 'clients/typescript/src/generated');
 
 let server: PlainServer;
 let document: object;
@@ -28,10 +32,14 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-test('the types are those of the OpenAPI document', () => {
-  const text = clientTypes(document);
-  if (process.env.UPDATE === '1') writeFileSync(FILE, text);
-  expect(readFileSync(FILE, 'utf8')).toBe(text);
+test.each([
+  ['api-types.ts', clientTypes],
+  ['collection-calls.ts', collectionCalls],
+])('%s is that of the OpenAPI document', (name, write) => {
+  const file = resolve(FOLDER, name);
+  const text = write(document);
+  if (process.env.UPDATE === '1') writeFileSync(file, text);
+  expect(readFileSync(file, 'utf8')).toBe(text);
 });
 
 test('the client has a method for each operation, and asks for none besides', async () => {
@@ -107,7 +115,6 @@ test('the client has a method for each operation, and asks for none besides', as
   await collection.rerank({ vector: [1, 2], candidates: ['x'] });
   await collection.recommend('x/y');
   await collection.count({ filters: { a: 1 } });
-  await collection.aggregate({ facets: [{ field: 'a' }] });
   await collection.analyse({ text: 'a' });
   await collection.similarity('x', 'y');
   await collection.why('x', { vector: [1, 2] });
@@ -116,6 +123,10 @@ test('the client has a method for each operation, and asks for none besides', as
   await collection.getJudgements('j');
   await collection.evaluate({ name: 'j', variants: [{}] });
   await collection.deleteJudgements('j');
+  for (const { name } of clientMethodsOf(document)) {
+    const method = name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+    await (collection as unknown as Record<string, (request: object) => Promise<unknown>>)[method]({});
+  }
   await keys.create({ name: 'reader', role: 'readonly' });
   await keys.list();
   await keys.get(1);
