@@ -5,7 +5,7 @@ import { Dialog } from '../parts/dialog';
 import { CloseIcon } from '../parts/icons';
 import { Busy, Failure } from '../parts/notice';
 import { usePolling } from '../state/polling';
-import { nameOf } from './documents-page';
+import { nameOf } from './document-name';
 
 const CHUNKS_SHOWN = 50;
 

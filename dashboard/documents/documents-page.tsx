@@ -9,6 +9,7 @@ import { usePolling } from '../state/polling';
 import { mayWrite } from '../state/session';
 import { sendFile } from '../upload/upload-request';
 import { useDropGuard } from '../upload/upload-page';
+import { nameOf } from './document-name';
 import { DocumentPanel } from './document-panel';
 
 const SHOWN = 100;
@@ -155,10 +156,6 @@ export function DocumentsPage({ collection, onStored }: { collection: Collection
       )}
     </div>
   );
-}
-
-export function nameOf({ document_key: key, source, title, document_id: id }: StoredDocument): string {
-  return key ?? (source === '' ? (title ?? id) : source);
 }
 
 function DropPlace({ onFiles }: { onFiles: (files: Iterable<File>) => void }) {

@@ -23,8 +23,30 @@ describe('files that name', () => {
       /\b(?:min_score|minScore|min-score)\b/,
       { service: 6, users: 1, tests: 10 },
     ],
+    [
+      'an option of the coordinator that is told of hits: text_max',
+      /\b(?:text_max|textMax)\b/,
+      { service: 3, users: 0, tests: 2 },
+    ],
     ['an option that reaches the shard: ef', /\bef\b/, { service: 19, users: 1, tests: 20 }],
-    ['an operator of filters: $gte', /\$gte\b|\b(?:gte|kGte)\b/, { service: 10, users: 7, tests: 38 }],
+    ['an operator of filters: $gte', /\$gte\b|\b(?:gte|kGte)\b/, { service: 10, users: 4, tests: 37 }],
+    // With the page of changes and the guide, 12 files.
+    [
+      'an operator that other conditions make: $empty',
+      /\$empty\b/,
+      { service: 2, users: 1, tests: 4 },
+    ],
+    [
+      'a condition that the addon knows: between',
+      /\bkBetween\b|'between'/,
+      { service: 11, users: 0, tests: 4 },
+    ],
+    // With the page of changes, 6 files.
+    [
+      'an endpoint of which all follows from its row: embed',
+      /\bembed(?:Body|Answer)\b|\bEmbeddedTexts\b|\}\/embed`/,
+      { service: 4, users: 0, tests: 1 },
+    ],
     [
       'an endpoint: hybrid_search',
       /\b(?:hybrid_search|hybridSearch|hybrid-search|HybridSearch)\b/,
@@ -32,6 +54,7 @@ describe('files that name', () => {
     ],
     // Of these, four and two are what makes it durable.
     ['a kind of job: purge', /purge/i, { service: 30, users: 4, tests: 15 }],
+    ['a kind of job: evaluate', /\bEvaluateKind\b/, { service: 2, users: 0, tests: 1 }],
     ['a kind of job: verify', /\b(?:VERIFY|VerifyKind|verifyJob)\b/, { service: 4, users: 0, tests: 2 }],
   ])('%s', (_thing, words, ceilings) => {
     const naming = code
@@ -48,14 +71,15 @@ describe('files that name', () => {
   });
 });
 
-test('a field of a search is in 12 files with its tests, and docs/adding-a-read.md names them', () => {
-  const [, section] = readFileSync(resolve(__dirname, '../../docs/adding-a-read.md'), 'utf8').split(
-    '## A field of a search',
-  );
+test.each([
+  ['A field of a search', 12, /\b(?:texts|include_text)\b/],
+  ['What hits carry', 7, /\b(?:versions?|include_version)\b/],
+])('%s: docs/adding-a-read.md names all of its %i files', (title, count, words) => {
+  const page = readFileSync(resolve(__dirname, '../../docs/adding-a-read.md'), 'utf8');
+  const section = page.split(`## ${title}\n`)[1].split('\n## ')[0];
   const named = [...new Set([...section.matchAll(/`([\w./-]+\.(?:ts|proto))`/g)].map(([, path]) => path))];
-  expect(named.length).toBe(12);
-  const isThere = (path: string): boolean =>
-    code.some((file) => file.path === path && /\b(?:texts|include_text)\b/.test(file.text));
+  expect(named.length).toBe(count);
+  const isThere = (path: string): boolean => code.some((file) => file.path === path && words.test(file.text));
   expect(named.filter((path) => !isThere(path))).toEqual([]);
 });
 
@@ -106,4 +130,27 @@ test('packages that a service is installed with are 205 at most', () => {
   const installed = Object.entries(lock.packages).filter(([path, { dev }]) => path !== '' && dev !== true);
   expect(installed.length).toBeGreaterThan(100);
   expect(installed.length).toBeLessThanOrEqual(205);
+});
+
+test('what carries messages between processes is written in 9,150 lines at most', () => {
+  const carrying = /^(?:shared\/wire|coordinator\/cluster\/calls|node\/hosting\/(?:services|threads)|node\/replication\/links)\//;
+  const lines = code.filter(({ path }) => carrying.test(path)).flatMap(({ text }) => text.split('\n'));
+  expect(lines.length).toBeGreaterThan(5_000);
+  expect(lines.length).toBeLessThanOrEqual(9_150);
+});
+
+test('jobs have one set of states, and kinds add none', () => {
+  const kinds = code.filter(({ text }) => /\bimplements JobKind\b/.test(text));
+  expect(kinds.length).toBeGreaterThan(4);
+  expect(kinds.filter(({ text }) => /\bstate: '(?!\w+' as)/.test(text)).map(({ path }) => path)).toEqual([]);
+  const defined = code.filter(({ text }) => /\bJOB_STATES = \[/.test(text)).map(({ path }) => path);
+  expect(defined).toEqual(['coordinator/service/jobs-service.ts']);
+});
+
+test('the glossary has 90 terms at most, each of them once', () => {
+  const page = readFileSync(resolve(__dirname, '../../docs/glossary.md'), 'utf8');
+  const terms = [...page.matchAll(/^- \*\*(.+?)\*\*/gm)].flatMap(([, names]) => names.split(', '));
+  expect(terms.length).toBeGreaterThan(50);
+  expect(terms.length).toBeLessThanOrEqual(90);
+  expect(terms.filter((term, i) => terms.indexOf(term) !== i)).toEqual([]);
 });

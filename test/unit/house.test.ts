@@ -17,7 +17,7 @@ interface SourceFile {
 
 function sourcesUnder(folder: string): SourceFile[] {
   return readdirSync(join(root, folder), { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
     .map((entry) => {
       const file = join(entry.parentPath, entry.name);
       const text = readFileSync(file, 'utf8');
@@ -477,7 +477,10 @@ describe('the house', () => {
     expect(astray.map(({ path }) => path)).toEqual([]);
   });
 
-  test('imports have no circles', () => {
+  test('imports have no circles, in the dashboard and the client for programs too', () => {
+    const others = ['dashboard', 'clients/typescript/src'].flatMap(sourcesUnder);
+    const modules = new Map([...sources, ...others].map((source) => [source.path.replace(/\.tsx?$/, ''), source]));
+    expect(modules.size).toBeGreaterThan(byModule.size + 100);
     const done = new Set<string>();
     const circles: string[] = [];
     const visit = (module: string, trail: string[]): void => {
@@ -486,11 +489,11 @@ describe('the house', () => {
         return;
       }
       if (done.has(module)) return;
-      for (const imported of byModule.get(module)?.imports ?? [])
-        if (byModule.has(imported)) visit(imported, [...trail, module]);
+      for (const imported of modules.get(module)?.imports ?? [])
+        if (modules.has(imported)) visit(imported, [...trail, module]);
       done.add(module);
     };
-    for (const module of byModule.keys()) visit(module, []);
+    for (const module of modules.keys()) visit(module, []);
     expect(circles).toEqual([]);
   });
 });
