@@ -2,11 +2,11 @@ import { useRef, useState } from 'preact/hooks';
 import { call, messageOf, path } from '../api/client';
 import type { Collection, Job, StoredDocument } from '../api/shapes';
 import { bytes, count, dateTime, percent, plural } from '../parts/format';
-import { UploadIcon } from '../parts/icons';
 import { Busy, Failure, Meter } from '../parts/notice';
 import { Question } from '../parts/question';
 import { usePolling } from '../state/polling';
 import { mayWrite } from '../state/session';
+import { DropPlace } from '../upload/drop-place';
 import { sendFile } from '../upload/upload-request';
 import { useDropGuard } from '../upload/upload-page';
 import { nameOf } from './document-name';
@@ -64,7 +64,13 @@ export function DocumentsPage({ collection, onStored }: { collection: Collection
   const documents = page.data?.documents ?? [];
   return (
     <div class="stack">
-      {mayWrite() && <DropPlace onFiles={(files) => void add(files)} />}
+      {mayWrite() && (
+        <DropPlace label="Add documents" onFiles={(files) => void add(files)}>
+          <h2>Drop documents here</h2>
+          <p class="quiet">Texts, Markdown, HTML, PDF, DOCX, CSV and JSON lines. One of the same name is replaced.</p>
+          <FileButton label="Choose documents" isPrimary isMultiple onFiles={(files) => void add(files)} />
+        </DropPlace>
+      )}
       <UnderWay sending={sending} jobs={jobs.data ?? []} />
       <section class="card" aria-label="Documents">
         <Failure error={page.data === null ? page.error : null} />
@@ -155,33 +161,6 @@ export function DocumentsPage({ collection, onStored }: { collection: Collection
         </Question>
       )}
     </div>
-  );
-}
-
-function DropPlace({ onFiles }: { onFiles: (files: Iterable<File>) => void }) {
-  const [isOver, setOver] = useState(false);
-  return (
-    <section
-      class={`card drop ${isOver ? 'over' : ''}`}
-      aria-label="Add documents"
-      onDragOver={(event) => {
-        event.preventDefault();
-        setOver(true);
-      }}
-      onDragLeave={() => setOver(false)}
-      onDrop={(event) => {
-        event.preventDefault();
-        setOver(false);
-        onFiles([...(event.dataTransfer?.files ?? [])]);
-      }}
-    >
-      <span class="drop-icon">
-        <UploadIcon />
-      </span>
-      <h2>Drop documents here</h2>
-      <p class="quiet">Texts, Markdown, HTML, PDF, DOCX, CSV and JSON lines. One of the same name is replaced.</p>
-      <FileButton label="Choose documents" isPrimary isMultiple onFiles={onFiles} />
-    </section>
   );
 }
 

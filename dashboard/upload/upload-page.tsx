@@ -2,8 +2,8 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { call, isAbort, messageOf, path } from '../api/client';
 import type { Collection } from '../api/shapes';
 import { bytes, percent, plural } from '../parts/format';
-import { UploadIcon } from '../parts/icons';
 import { Meter } from '../parts/notice';
+import { DropPlace } from './drop-place';
 import { uploadFile } from './upload-request';
 
 interface Upload {
@@ -22,7 +22,6 @@ const STORED_POLL_MS = 2000;
 
 export function UploadPage({ collection, onStored }: { collection: Collection; onStored: () => void }) {
   const [uploads, setUploads] = useState<Upload[]>([]);
-  const [isOver, setOver] = useState(false);
   const input = useRef<HTMLInputElement>(null);
   const nextId = useRef(1);
   const queue = useRef<Upload[]>([]);
@@ -77,23 +76,7 @@ export function UploadPage({ collection, onStored }: { collection: Collection; o
 
   return (
     <div class="stack">
-      <section
-        class={`card drop ${isOver ? 'over' : ''}`}
-        aria-label="Upload documents"
-        onDragOver={(event) => {
-          event.preventDefault();
-          setOver(true);
-        }}
-        onDragLeave={() => setOver(false)}
-        onDrop={(event) => {
-          event.preventDefault();
-          setOver(false);
-          add(event.dataTransfer?.files ?? []);
-        }}
-      >
-        <span class="drop-icon">
-          <UploadIcon />
-        </span>
+      <DropPlace label="Upload documents" onFiles={add}>
         <h2>Drop text files here</h2>
         <p class="quiet">UTF-8 .txt files are cut into passages, embedded and stored, all of a file or nothing.</p>
         <input
@@ -112,7 +95,7 @@ export function UploadPage({ collection, onStored }: { collection: Collection; o
         <button type="button" class="primary" onClick={() => input.current?.click()}>
           Choose files
         </button>
-      </section>
+      </DropPlace>
       {uploads.length > 0 && (
         <section class="card" aria-label="Uploads">
           <ul>

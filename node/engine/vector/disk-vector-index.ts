@@ -9,6 +9,7 @@ import type { SlotScores } from '../slots/slot-scores';
 import { DiskSegment, type SavedSegment } from './disk-segment';
 import { mergedHits } from './merged-hits';
 import { MovedSlots } from './moved-slots';
+import { attempted, type Damageable, failureOf } from './damage-report';
 import { nativeBinding, nativeError, effortNumbers } from './native-binding';
 import { checkPut, checkQuery } from './vector-arguments';
 import type { IndexSearch, VectorIndex, VectorIndexOptions, VectorIndexStatus } from './vector-index';
@@ -69,6 +70,10 @@ export class DiskVectorIndex implements VectorIndex {
   private retryAtMs = 0;
   private optimizing = false;
   private closing: Promise<void> | null = null;
+  private readonly damageable: Damageable = {
+    isDamaged: () => this.closing === null && this.segments.some(({ addon }) => addon.status().damaged !== 0),
+    onDamaged: (damage) => this.options.onDamaged(damage),
+  };
 
   private constructor(
     private readonly options: VectorIndexOptions,
@@ -496,29 +501,11 @@ export class DiskVectorIndex implements VectorIndex {
   }
 
   private attempt<T>(call: () => T): T {
-    try {
-      return call();
-    } catch (error) {
-      throw this.failureOf(error);
-    }
+    return attempted(call, this.damageable);
   }
 
-  /** The error for the caller. If it comes from damage, the owner is notified, too. */
   private failureOf(error: unknown): QuiverError {
-    const failure = nativeError(error);
-    if (
-      failure.kind !== 'storage_failed' ||
-      this.closing !== null ||
-      this.segments.every(({ addon }) => addon.status().damaged === 0)
-    )
-      return failure;
-    const damage = new QuiverError(
-      'storage_failed',
-      'the vectors of the index are damaged on the disk; it is made anew from the records',
-      { cause: error, details: failure.details },
-    );
-    this.options.onDamaged(damage);
-    return damage;
+    return failureOf(error, this.damageable);
   }
 
   private checkOpen(): void {

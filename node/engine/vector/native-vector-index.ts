@@ -6,6 +6,7 @@ import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { SlotScores } from '../slots/slot-scores';
 import { Maintainer } from './maintainer';
 import { GRAPH_ROWS_MIN } from './maintenance';
+import { attempted, type Damageable, failureOf } from './damage-report';
 import { type AddonVectorIndex, CARE, effortNumbers, nativeBinding, nativeError } from './native-binding';
 import { checkPut, checkQuery } from './vector-arguments';
 import type { IndexSearch, VectorIndex, VectorIndexOptions, VectorIndexStatus } from './vector-index';
@@ -27,6 +28,10 @@ const ALLOWED = { all: 0, slots: 1, bitmap: 2 } as const;
 export class NativeVectorIndex implements VectorIndex {
   private readonly maintainer: Maintainer;
   private closing: Promise<void> | null = null;
+  private readonly damageable: Damageable = {
+    isDamaged: () => this.closing === null && this.addon.status().damaged !== 0,
+    onDamaged: (damage) => this.options.onDamaged(damage),
+  };
   private readonly savesUnderWay = new Set<string>();
 
   private constructor(
@@ -252,24 +257,11 @@ export class NativeVectorIndex implements VectorIndex {
   }
 
   private attempt<T>(call: () => T): T {
-    try {
-      return call();
-    } catch (error) {
-      throw this.failureOf(error);
-    }
+    return attempted(call, this.damageable);
   }
 
-  /** The error for the caller. If it comes from damage, the owner is notified, too. */
   private failureOf(error: unknown): QuiverError {
-    const failure = nativeError(error);
-    if (failure.kind !== 'storage_failed' || this.closing !== null || this.addon.status().damaged === 0) return failure;
-    const damage = new QuiverError(
-      'storage_failed',
-      'the vectors of the index are damaged on the disk; it is made anew from the records',
-      { cause: error, details: failure.details },
-    );
-    this.options.onDamaged(damage);
-    return damage;
+    return failureOf(error, this.damageable);
   }
 
   private checkOpen(): void {
