@@ -31,10 +31,10 @@ const COMPARISONS: ReadonlyMap<string, Comparison> = new Map(
     where
       .split(' ')
       .filter((word) => word !== '')
-      .flatMap((word): [string, Comparison][] => [
-        [word, { operator, takes }],
-        ...(folds === true ? ([[`i${word}`, { operator, takes, beside: { case: 'fold' } }]] as const) : []),
-      ]),
+      .flatMap((word): [string, Comparison][] => {
+        const plain: [string, Comparison] = [word, { operator, takes }];
+        return folds === true ? [plain, [`i${word}`, { operator, takes, beside: { case: 'fold' } }]] : [plain];
+      }),
   ),
 );
 /** What may stand behind a field, for messages: of each operator its first form. */

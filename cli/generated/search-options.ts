@@ -17,6 +17,8 @@ export const SEARCH_OPTIONS = {
   vector_model: { kind: 'string', says: 'the model that the vectors of the request are of' },
   fields: { kind: 'texts', says: 'paths of the metadata that results carry, such as "author.name"' },
   include_text: { kind: 'boolean', says: 'results also carry their text' },
+  include_version: { kind: 'boolean', says: 'results also carry their `version`, for if_version' },
+  text_max: { kind: 'integer', says: 'a result’s text has so many UTF-16 code units at most' },
   total: { kind: 'boolean', says: 'the answer also has `total_matches`' },
   order_by: { kind: 'other', says: 'orders the hits of the page by values of their metadata' },
   expand: { kind: 'other', says: 'results also carry `context`' },

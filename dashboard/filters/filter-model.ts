@@ -46,17 +46,11 @@ export function valueFromText(text: string): unknown {
 }
 
 export function conditionFromText(field: string, operator: Operator, text: string): Condition {
-  switch (operandOf(operator)) {
-    case 'flag':
-      return { field, operator, value: text.trim() !== 'false' };
-    case 'values':
-      return { field, operator, value: text.split(',').map((part) => valueFromText(part.trim())) };
-    // What is searched in texts is a text, also where it looks like a number.
-    case 'text':
-      return { field, operator, value: text };
-    default:
-      return { field, operator, value: valueFromText(text) };
-  }
+  const takes = operandOf(operator);
+  if (takes === 'flag') return { field, operator, value: text.trim() !== 'false' };
+  if (takes === 'values') return { field, operator, value: text.split(',').map((part) => valueFromText(part.trim())) };
+  // What is searched in texts is a text, also where it looks like a number.
+  return { field, operator, value: takes === 'text' ? text : valueFromText(text) };
 }
 
 /** A body's `filters`; undefined without conditions. All of them must hold. */

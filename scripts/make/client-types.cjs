@@ -50,7 +50,9 @@ function clientTypes(document) {
  */
 function collectionCalls(document) {
   const methods = clientMethodsOf(document).map(({ id, name, path, operation }) => {
-    const camel = name.replaceAll(/_(\w)/g, (/** @type {string} */ _, /** @type {string} */ letter) => letter.toUpperCase());
+    const camel = name.replaceAll(/_(\w)/g, (/** @type {string} */ _, /** @type {string} */ letter) =>
+      letter.toUpperCase(),
+    );
     const of = `Operations['${id}']`;
     const standard = operation.requestBody.required === true ? '' : ' = {}';
     return `

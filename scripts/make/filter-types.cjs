@@ -78,7 +78,10 @@ function operatorNames(operators) {
 /** @param {Operators} operators */
 function members(operators) {
   return Object.entries(operators)
-    .map(([name, { takes, means }]) => `${means === undefined ? '' : `  /** ${sentence(means)} */\n`}  ${name}?: ${TYPES[takes]};\n`)
+    .map(
+      ([name, { takes, means }]) =>
+        `${means === undefined ? '' : `  /** ${sentence(means)} */\n`}  ${name}?: ${TYPES[takes]};\n`,
+    )
     .join('');
 }
 

@@ -179,7 +179,9 @@ function classOf(document, names, name, model, known) {
     })
     .sort((a, b) => (a.place === b.place ? 0 : a.place - b.place));
   const bases = [base, ...[mixin ?? []].flat()].filter((one) => one !== undefined);
+  /** @type {string[]} */
   const required = [];
+  /** @type {string[]} */
   const later = [];
   for (const { attribute, place, ...one } of fields) {
     const before = place === Infinity ? undefined : known?.[place];
@@ -364,7 +366,8 @@ function rootOf(document, root) {
   const operations = Object.values(document.paths).flatMap((methods) => Object.values(/** @type {Schema} */ (methods)));
   const operation = operations.find(({ operationId }) => operationId === id);
   if (operation === undefined) return undefined;
-  return body === undefined ? answerOf(operation) : operation.requestBody.content['application/json'].schema;
+  if (body === undefined) return answerOf(operation) ?? undefined;
+  return operation.requestBody.content['application/json'].schema;
 }
 
 /**

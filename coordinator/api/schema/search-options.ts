@@ -215,7 +215,7 @@ function optionsOf(limits: HttpLimits) {
     text_max: told(
       optional(z.int().min(1)).meta({
         description:
-          'UTF-16 code units of a result’s text at most; what is behind is left out. Places of highlights are those of the whole text.',
+          'A result’s text has so many UTF-16 code units at most; what is behind is left out. Places of highlights are those of the whole text.',
       }),
       (output, textMax) => {
         output.textMax = textMax;

@@ -267,7 +267,8 @@ export function embedBody(limits: HttpLimits) {
     schema: z.object({
       texts: boundedArray(text, lengthMax),
       kind: withDefault(z.enum(['query', 'passage']), 'query').meta({
-        description: 'query: as searches look for a text; passage: as it is stored. Some models make other vectors of it.',
+        description:
+          'query: as searches look for a text; passage: as it is stored. Some models make other vectors of it.',
       }),
     }),
     list: { name: 'texts', lengthMax, elements: z.array(text) },

@@ -14,12 +14,12 @@ export function attempted<T>(call: () => T, index: Damageable): T {
   try {
     return call();
   } catch (error) {
-    throw failureOf(error, index);
+    throw indexFailure(error, index);
   }
 }
 
 /** The error for the caller. If it comes from damage, the owner is notified, too. */
-export function failureOf(error: unknown, { isDamaged, onDamaged }: Damageable): QuiverError {
+export function indexFailure(error: unknown, { isDamaged, onDamaged }: Damageable): QuiverError {
   const failure = nativeError(error);
   if (failure.kind !== 'storage_failed' || !isDamaged()) return failure;
   const damage = new QuiverError(

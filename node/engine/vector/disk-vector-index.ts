@@ -9,7 +9,7 @@ import type { SlotScores } from '../slots/slot-scores';
 import { DiskSegment, type SavedSegment } from './disk-segment';
 import { mergedHits } from './merged-hits';
 import { MovedSlots } from './moved-slots';
-import { attempted, type Damageable, failureOf } from './damage-report';
+import { attempted, type Damageable, indexFailure } from './damage-report';
 import { nativeBinding, nativeError, effortNumbers } from './native-binding';
 import { checkPut, checkQuery } from './vector-arguments';
 import type { IndexSearch, VectorIndex, VectorIndexOptions, VectorIndexStatus } from './vector-index';
@@ -505,7 +505,7 @@ export class DiskVectorIndex implements VectorIndex {
   }
 
   private failureOf(error: unknown): QuiverError {
-    return failureOf(error, this.damageable);
+    return indexFailure(error, this.damageable);
   }
 
   private checkOpen(): void {

@@ -6,7 +6,7 @@ import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { SlotScores } from '../slots/slot-scores';
 import { Maintainer } from './maintainer';
 import { GRAPH_ROWS_MIN } from './maintenance';
-import { attempted, type Damageable, failureOf } from './damage-report';
+import { attempted, type Damageable, indexFailure } from './damage-report';
 import { type AddonVectorIndex, CARE, effortNumbers, nativeBinding, nativeError } from './native-binding';
 import { checkPut, checkQuery } from './vector-arguments';
 import type { IndexSearch, VectorIndex, VectorIndexOptions, VectorIndexStatus } from './vector-index';
@@ -261,7 +261,7 @@ export class NativeVectorIndex implements VectorIndex {
   }
 
   private failureOf(error: unknown): QuiverError {
-    return failureOf(error, this.damageable);
+    return indexFailure(error, this.damageable);
   }
 
   private checkOpen(): void {

@@ -1,5 +1,5 @@
 /**
- * What an operator is given: any value, or a list of them; a bound, which is a number, a text or a date, or two of them;
+ * What an operator is given: any value, or a list of them; a bound (a number, a text or a date), or two of them;
  * a text; true or false; a number of elements; conditions on an element; a place of some form.
  */
 export type OperandKind =
@@ -128,7 +128,10 @@ export const FIELD_OPERATORS = {
 export type FieldOperatorName = keyof typeof FIELD_OPERATORS;
 
 /** Each with its row. */
-export const OPERATOR_ROWS = Object.entries(FIELD_OPERATORS) as readonly (readonly [FieldOperatorName, FieldOperator])[];
+export const OPERATOR_ROWS = Object.entries(FIELD_OPERATORS) as readonly (readonly [
+  FieldOperatorName,
+  FieldOperator,
+])[];
 
 /** By what they are called without `$`, here and elsewhere. */
 export const OPERATORS_BY_NAME: ReadonlyMap<string, string> = new Map(

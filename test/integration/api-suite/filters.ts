@@ -11,6 +11,7 @@ const ITEMS = [
       title: 'River Songs',
       at: '2024-01-31T23:30:00+02:00',
       tags: ['Sea', 'river'],
+      label: [null, 'new'],
       parts: [
         { code: 7, width: 3 },
         { code: 8, width: 1 },
@@ -19,10 +20,16 @@ const ITEMS = [
   },
   {
     external_id: 'b',
-    metadata: { title: 'the river', at: '2024-01-31', tags: [], parts: [[{ code: 7 }], { code: 7, width: 1 }] },
+    metadata: {
+      title: 'the river',
+      at: '2024-01-31',
+      tags: [],
+      label: [null],
+      parts: [[{ code: 7 }], { code: 7, width: 1 }],
+    },
   },
-  { external_id: 'c', metadata: { title: 'ÉTÉ 100%', at: '2024-02-01T00:00:00Z', n: 5 } },
-  { external_id: 'd', metadata: { title: `${'x'.repeat(200)} end*`, at: 'soon', n: [1, 9], tags: null } },
+  { external_id: 'c', metadata: { title: 'ÉTÉ 100%', at: '2024-02-01T00:00:00Z', n: 5, label: [] } },
+  { external_id: 'd', metadata: { title: `${'x'.repeat(200)} end*`, at: 'soon', n: [1, 9], label: null } },
   { external_id: 'e', metadata: { title: 7, at: 1_706_745_600_000, n: [6], place: { lat: 52.52, lon: 13.4 } } },
   { external_id: 'f', metadata: { place: { type: 'Point', coordinates: [179.5, -17] } } },
 ];
@@ -58,7 +65,8 @@ const KEPT: [object, string][] = [
   [{ tags: { $size: 0 } }, 'b'],
   [{ $not: { tags: { $size: { $gte: 0 } } } }, 'cdef'],
   [{ tags: { $empty: true } }, 'bcdef'],
-  [{ tags: { $empty: false } }, 'a'],
+  [{ label: { $empty: true } }, 'bcdef'],
+  [{ label: { $empty: false } }, 'a'],
   [{ n: { $empty: true }, place: { $empty: false } }, 'f'],
   [{ none: { $empty: false } }, ''],
   [{ none: { $empty: true }, title: { $empty: true } }, 'f'],

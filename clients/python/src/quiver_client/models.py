@@ -60,6 +60,7 @@ __all__ = [
     "DocumentDeleted",
     "DocumentPage",
     "DocumentUploaded",
+    "EmbedAnswer",
     "EmbeddingState",
     "Endpoint",
     "Facet",
@@ -610,6 +611,8 @@ class Hit:
     """With explain and boosts: what each of them gave, in their order; None: the item is gone meanwhile."""
     reranked_rank: int | None = None
     """The same with rerank: the place that the model gave it, from 1."""
+    version: int | None = None
+    """Rises with each change of the item, and is never given to another item of the same id. For if_version."""
 
 
 @dataclass(frozen=True)
@@ -711,6 +714,8 @@ class HybridHit:
     """With explain and boosts: what each of them gave, in their order; None: the item is gone meanwhile."""
     reranked_rank: int | None = None
     """The same with rerank: the place that the model gave it, from 1."""
+    version: int | None = None
+    """Rises with each change of the item, and is never given to another item of the same id. For if_version."""
 
 
 @dataclass(frozen=True)
@@ -813,6 +818,8 @@ class QueryHit:
     """With explain and boosts: what each of them gave, in their order; None: the item is gone meanwhile."""
     reranked_rank: int | None = None
     """The same with rerank: the place that the model gave it, from 1."""
+    version: int | None = None
+    """Rises with each change of the item, and is never given to another item of the same id. For if_version."""
 
 
 @dataclass(frozen=True)
@@ -1965,3 +1972,13 @@ class Adoption:
     primary: str
     epoch: int
     earlier_epoch: int
+
+
+@dataclass(frozen=True)
+class EmbedAnswer:
+    """Make vectors of texts, as the collection does: the answer."""
+
+    embedding_model: str | None
+    """The collection's; None: no text of it was stored yet, and the default model made them."""
+    vectors: list[list[float]]
+    """In the order of the texts."""

@@ -155,3 +155,7 @@ CLUSTER = _get("/v1/cluster")
 DRAIN = _post("/v1/cluster/nodes/{id}/drain")
 UNDRAIN = _post("/v1/cluster/nodes/{id}/undrain")
 ADOPT = _post("/v1/cluster/shards/{collection}/{shard}/adopt", is_safe=False)
+
+# Written from the OpenAPI document by `UPDATE=1 npm test -- test/unit/clients/python`.
+EMBED = _post("/v1/collections/{name}/embed")
+AGGREGATE = _post("/v1/collections/{name}/aggregate")

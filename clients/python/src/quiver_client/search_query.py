@@ -43,6 +43,10 @@ class BulkSearchQuery:
     """Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it."""
     include_text: bool | None = None
     """Results also carry their text; '' where an item has none."""
+    include_version: bool | None = None
+    """Results also carry their `version`, for if_version. Their metadata and texts are read together with it, so they are of that version."""
+    text_max: int | None = None
+    """A result's text has so many UTF-16 code units at most; what is behind is left out. Places of highlights are those of the whole text."""
     total: bool | None = None
     """The answer also has `total_matches`: how many items pass the filters, exactly."""
     order_by: Sequence[Mapping[str, Any]] | None = None

@@ -11,9 +11,11 @@ from ..bodies import encoded, examples_body, filters_body, given, legs_body, lis
 from ..event_stream import AnswerEvent, EventReader
 from ..ids import ExternalId, id_text, id_texts
 from ..models import (
+    Aggregates,
     Answer,
     BulkSearchAnswer,
     BulkSearchQueryLike,
+    EmbedAnswer,
     Filters,
     Hit,
     HybridAnswer,
@@ -68,6 +70,8 @@ class AsyncSearches:
         vector_model: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
+        include_version: bool = False,
+        text_max: int | None = None,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
@@ -95,6 +99,8 @@ class AsyncSearches:
         - ``vector_model``: The model that the vectors of the request are of. If the collection's is another, they are refused (409).
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
+        - ``include_version``: Results also carry their `version`, for if_version. Their metadata and texts are read together with it, so they are of that version.
+        - ``text_max``: A result's text has so many UTF-16 code units at most; what is behind is left out. Places of highlights are those of the whole text.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
@@ -124,6 +130,8 @@ class AsyncSearches:
             vector_model=vector_model,
             fields=fields,
             include_text=include_text or None,
+            include_version=include_version or None,
+            text_max=text_max,
             total=total or None,
             order_by=order_by,
             expand=expand,
@@ -171,6 +179,8 @@ class AsyncSearches:
         vector_model: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
+        include_version: bool = False,
+        text_max: int | None = None,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
@@ -206,6 +216,8 @@ class AsyncSearches:
         - ``vector_model``: The model that the vectors of the request are of. If the collection's is another, they are refused (409).
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
+        - ``include_version``: Results also carry their `version`, for if_version. Their metadata and texts are read together with it, so they are of that version.
+        - ``text_max``: A result's text has so many UTF-16 code units at most; what is behind is left out. Places of highlights are those of the whole text.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
@@ -242,6 +254,8 @@ class AsyncSearches:
             vector_model=vector_model,
             fields=fields,
             include_text=include_text or None,
+            include_version=include_version or None,
+            text_max=text_max,
             total=total or None,
             order_by=order_by,
             expand=expand,
@@ -325,6 +339,8 @@ class AsyncSearches:
         vector_model: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
+        include_version: bool = False,
+        text_max: int | None = None,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
@@ -352,6 +368,8 @@ class AsyncSearches:
         - ``vector_model``: The model that the vectors of the request are of. If the collection's is another, they are refused (409).
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
+        - ``include_version``: Results also carry their `version`, for if_version. Their metadata and texts are read together with it, so they are of that version.
+        - ``text_max``: A result's text has so many UTF-16 code units at most; what is behind is left out. Places of highlights are those of the whole text.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
@@ -379,6 +397,8 @@ class AsyncSearches:
             vector_model=vector_model,
             fields=fields,
             include_text=include_text or None,
+            include_version=include_version or None,
+            text_max=text_max,
             total=total or None,
             order_by=order_by,
             expand=expand,
@@ -424,6 +444,8 @@ class AsyncSearches:
         vector_model: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = True,
+        include_version: bool = False,
+        text_max: int | None = None,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
@@ -456,6 +478,8 @@ class AsyncSearches:
         - ``vector_model``: The model that the vectors of the request are of. If the collection's is another, they are refused (409).
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: false leaves the texts out of results.
+        - ``include_version``: Results also carry their `version`, for if_version. Their metadata and texts are read together with it, so they are of that version.
+        - ``text_max``: A result's text has so many UTF-16 code units at most; what is behind is left out. Places of highlights are those of the whole text.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
@@ -491,6 +515,8 @@ class AsyncSearches:
             vector_model=vector_model,
             fields=fields,
             include_text=None if include_text else False,
+            include_version=include_version or None,
+            text_max=text_max,
             total=total or None,
             order_by=order_by,
             expand=expand,
@@ -584,7 +610,6 @@ class AsyncSearches:
         return await self._transport.call(
             operations.ANSWER,
             Answer,
-            query=given(),
             body=body,
         )
 
@@ -664,6 +689,8 @@ class AsyncSearches:
         vector_model: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
+        include_version: bool = False,
+        text_max: int | None = None,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
@@ -697,6 +724,8 @@ class AsyncSearches:
         vector_model: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
+        include_version: bool = False,
+        text_max: int | None = None,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
@@ -729,6 +758,8 @@ class AsyncSearches:
         vector_model: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
+        include_version: bool = False,
+        text_max: int | None = None,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
@@ -758,6 +789,8 @@ class AsyncSearches:
         - ``vector_model``: The model that the vectors of the request are of. If the collection's is another, they are refused (409).
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
+        - ``include_version``: Results also carry their `version`, for if_version. Their metadata and texts are read together with it, so they are of that version.
+        - ``text_max``: A result's text has so many UTF-16 code units at most; what is behind is left out. Places of highlights are those of the whole text.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
@@ -785,6 +818,8 @@ class AsyncSearches:
             vector_model=vector_model,
             fields=fields,
             include_text=include_text or None,
+            include_version=include_version or None,
+            text_max=text_max,
             total=total or None,
             order_by=order_by,
             expand=expand,
@@ -814,3 +849,54 @@ class AsyncSearches:
             if answer.profile is not None:
                 profiles.append(answer.profile)
         return ProfiledBulkSearch(results=[*found], profiles=profiles) if profile else found
+
+    async def embed(
+        self,
+        texts: Sequence[str],
+        *,
+        kind: str = "query",
+    ) -> EmbedAnswer:
+        """Make vectors of texts, as the collection does.
+
+        - ``kind``: query: as searches look for a text; passage: as it is stored. Some models make other vectors of it.
+        """
+        body = given(
+            texts=texts,
+            kind=kind,
+        )
+        return await self._transport.call(
+            operations.EMBED,
+            EmbedAnswer,
+            path=self._path,
+            body=body,
+        )
+
+    async def aggregate(
+        self,
+        *,
+        filters: Filters | None = None,
+        over: Mapping[str, Any] | None = None,
+        facets: Sequence[Mapping[str, Any]] | None = None,
+        ranges: Sequence[Mapping[str, Any]] | None = None,
+        stats: Sequence[Mapping[str, Any]] | None = None,
+        by: Mapping[str, Any] | None = None,
+    ) -> Aggregates:
+        """Count values: facets, ranges, statistics, groups.
+
+        - ``over``: Counts the k best hits of this search instead of all items that pass.
+        - ``by``: The same for each of the most frequent values of a field.
+        """
+        body = given(
+            filters=filters_body(filters),
+            over=over,
+            facets=facets,
+            ranges=ranges,
+            stats=stats,
+            by=by,
+        )
+        return await self._transport.call(
+            operations.AGGREGATE,
+            Aggregates,
+            path=self._path,
+            body=body,
+        )

@@ -31,7 +31,6 @@ from ..export_stream import ExportReader
 from ..frames import ArrayLike, FrameLike, ItemRows, rows_of_arrays, rows_of_frame
 from ..ids import ExternalId, id_text, id_texts
 from ..models import (
-    Aggregates,
     BatchDeleted,
     BulkUpsertAnswer,
     CollectionInfo,
@@ -624,30 +623,6 @@ class Collection(Searches):
         """How many items pass the filters, exactly; without filters, all."""
         answer = self._transport.call(operations.COUNT, Counted, path=self._path, body=given(filters=filters_body(filters)))
         return answer.count
-
-    def aggregate(
-        self,
-        *,
-        filters: Filters | None = None,
-        facets: Iterable[Mapping[str, Any]] | None = None,
-        ranges: Iterable[Mapping[str, Any]] | None = None,
-        stats: Iterable[Mapping[str, Any]] | None = None,
-        by: Mapping[str, Any] | None = None,
-        over: Mapping[str, Any] | None = None,
-    ) -> Aggregates:
-        """Facets, ranges, statistics and groups of the items that pass, exactly; with ``over``, of the best hits of a search.
-
-        Each is an object as the API has it, such as ``facets=[{"field": "author", "limit": 10}]``.
-        """
-        body = given(
-            filters=filters_body(filters),
-            facets=None if facets is None else list(facets),
-            ranges=None if ranges is None else list(ranges),
-            stats=None if stats is None else list(stats),
-            by=by,
-            over=over,
-        )
-        return self._transport.call(operations.AGGREGATE, Aggregates, path=self._path, body=body)
 
     def analyse(self, text: str, *, as_: Literal["document", "query"] = "document", field: str | None = None) -> TextAnalysis:
         """How keyword search cuts a text into terms: all that are stored, or those that a query looks for. ``field``: as this one

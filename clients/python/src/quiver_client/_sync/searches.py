@@ -12,9 +12,11 @@ from ..bodies import encoded, examples_body, filters_body, given, legs_body, lis
 from ..event_stream import AnswerEvent, EventReader
 from ..ids import ExternalId, id_text, id_texts
 from ..models import (
+    Aggregates,
     Answer,
     BulkSearchAnswer,
     BulkSearchQueryLike,
+    EmbedAnswer,
     Filters,
     Hit,
     HybridAnswer,
@@ -69,6 +71,8 @@ class Searches:
         vector_model: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
+        include_version: bool = False,
+        text_max: int | None = None,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
@@ -96,6 +100,8 @@ class Searches:
         - ``vector_model``: The model that the vectors of the request are of. If the collection's is another, they are refused (409).
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
+        - ``include_version``: Results also carry their `version`, for if_version. Their metadata and texts are read together with it, so they are of that version.
+        - ``text_max``: A result's text has so many UTF-16 code units at most; what is behind is left out. Places of highlights are those of the whole text.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
@@ -125,6 +131,8 @@ class Searches:
             vector_model=vector_model,
             fields=fields,
             include_text=include_text or None,
+            include_version=include_version or None,
+            text_max=text_max,
             total=total or None,
             order_by=order_by,
             expand=expand,
@@ -172,6 +180,8 @@ class Searches:
         vector_model: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
+        include_version: bool = False,
+        text_max: int | None = None,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
@@ -207,6 +217,8 @@ class Searches:
         - ``vector_model``: The model that the vectors of the request are of. If the collection's is another, they are refused (409).
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
+        - ``include_version``: Results also carry their `version`, for if_version. Their metadata and texts are read together with it, so they are of that version.
+        - ``text_max``: A result's text has so many UTF-16 code units at most; what is behind is left out. Places of highlights are those of the whole text.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
@@ -243,6 +255,8 @@ class Searches:
             vector_model=vector_model,
             fields=fields,
             include_text=include_text or None,
+            include_version=include_version or None,
+            text_max=text_max,
             total=total or None,
             order_by=order_by,
             expand=expand,
@@ -326,6 +340,8 @@ class Searches:
         vector_model: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
+        include_version: bool = False,
+        text_max: int | None = None,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
@@ -353,6 +369,8 @@ class Searches:
         - ``vector_model``: The model that the vectors of the request are of. If the collection's is another, they are refused (409).
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
+        - ``include_version``: Results also carry their `version`, for if_version. Their metadata and texts are read together with it, so they are of that version.
+        - ``text_max``: A result's text has so many UTF-16 code units at most; what is behind is left out. Places of highlights are those of the whole text.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
@@ -380,6 +398,8 @@ class Searches:
             vector_model=vector_model,
             fields=fields,
             include_text=include_text or None,
+            include_version=include_version or None,
+            text_max=text_max,
             total=total or None,
             order_by=order_by,
             expand=expand,
@@ -425,6 +445,8 @@ class Searches:
         vector_model: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = True,
+        include_version: bool = False,
+        text_max: int | None = None,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
@@ -457,6 +479,8 @@ class Searches:
         - ``vector_model``: The model that the vectors of the request are of. If the collection's is another, they are refused (409).
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: false leaves the texts out of results.
+        - ``include_version``: Results also carry their `version`, for if_version. Their metadata and texts are read together with it, so they are of that version.
+        - ``text_max``: A result's text has so many UTF-16 code units at most; what is behind is left out. Places of highlights are those of the whole text.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
@@ -492,6 +516,8 @@ class Searches:
             vector_model=vector_model,
             fields=fields,
             include_text=None if include_text else False,
+            include_version=include_version or None,
+            text_max=text_max,
             total=total or None,
             order_by=order_by,
             expand=expand,
@@ -585,7 +611,6 @@ class Searches:
         return self._transport.call(
             operations.ANSWER,
             Answer,
-            query=given(),
             body=body,
         )
 
@@ -665,6 +690,8 @@ class Searches:
         vector_model: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
+        include_version: bool = False,
+        text_max: int | None = None,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
@@ -698,6 +725,8 @@ class Searches:
         vector_model: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
+        include_version: bool = False,
+        text_max: int | None = None,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
@@ -730,6 +759,8 @@ class Searches:
         vector_model: str | None = None,
         fields: Sequence[str] | None = None,
         include_text: bool = False,
+        include_version: bool = False,
+        text_max: int | None = None,
         total: bool = False,
         order_by: Sequence[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
@@ -759,6 +790,8 @@ class Searches:
         - ``vector_model``: The model that the vectors of the request are of. If the collection's is another, they are refused (409).
         - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
         - ``include_text``: Results also carry their text; '' where an item has none.
+        - ``include_version``: Results also carry their `version`, for if_version. Their metadata and texts are read together with it, so they are of that version.
+        - ``text_max``: A result's text has so many UTF-16 code units at most; what is behind is left out. Places of highlights are those of the whole text.
         - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
         - ``order_by``: Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with 'desc' by its greatest.
         - ``expand``: Results also carry `context`: the text of so many chunks of their document before and after their own, as metadata have these in document_id and chunk_index; what neighbours share is there once. Windows that touch are one, up to 64 chunks, in each of their results. Neighbours need not pass the filters.
@@ -786,6 +819,8 @@ class Searches:
             vector_model=vector_model,
             fields=fields,
             include_text=include_text or None,
+            include_version=include_version or None,
+            text_max=text_max,
             total=total or None,
             order_by=order_by,
             expand=expand,
@@ -815,3 +850,54 @@ class Searches:
             if answer.profile is not None:
                 profiles.append(answer.profile)
         return ProfiledBulkSearch(results=[*found], profiles=profiles) if profile else found
+
+    def embed(
+        self,
+        texts: Sequence[str],
+        *,
+        kind: str = "query",
+    ) -> EmbedAnswer:
+        """Make vectors of texts, as the collection does.
+
+        - ``kind``: query: as searches look for a text; passage: as it is stored. Some models make other vectors of it.
+        """
+        body = given(
+            texts=texts,
+            kind=kind,
+        )
+        return self._transport.call(
+            operations.EMBED,
+            EmbedAnswer,
+            path=self._path,
+            body=body,
+        )
+
+    def aggregate(
+        self,
+        *,
+        filters: Filters | None = None,
+        over: Mapping[str, Any] | None = None,
+        facets: Sequence[Mapping[str, Any]] | None = None,
+        ranges: Sequence[Mapping[str, Any]] | None = None,
+        stats: Sequence[Mapping[str, Any]] | None = None,
+        by: Mapping[str, Any] | None = None,
+    ) -> Aggregates:
+        """Count values: facets, ranges, statistics, groups.
+
+        - ``over``: Counts the k best hits of this search instead of all items that pass.
+        - ``by``: The same for each of the most frequent values of a field.
+        """
+        body = given(
+            filters=filters_body(filters),
+            over=over,
+            facets=facets,
+            ranges=ranges,
+            stats=stats,
+            by=by,
+        )
+        return self._transport.call(
+            operations.AGGREGATE,
+            Aggregates,
+            path=self._path,
+            body=body,
+        )

@@ -140,8 +140,11 @@ describe('answers as text', () => {
 
   test('texts that are bounded end between characters', () => {
     const textOf = (text: string, textMax: number): unknown =>
-      (JSON.parse(hitWriter({ textMax }).json({ externalId: 'a', score: 1, metadata: '{}', text })) as { text: unknown })
-        .text;
+      (
+        JSON.parse(hitWriter({ textMax }).json({ externalId: 'a', score: 1, metadata: '{}', text })) as {
+          text: unknown;
+        }
+      ).text;
     expect([1, 2, 3, 4].map((textMax) => textOf('a😀b', textMax))).toEqual(['a', 'a', 'a😀', 'a😀b']);
     expect(hitWriter({ textMax: 1 }).json({ externalId: 'a', score: 1, metadata: '{}' })).not.toContain('text');
   });

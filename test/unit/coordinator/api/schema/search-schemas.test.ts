@@ -26,6 +26,8 @@ const BODY = {
   boost_mode: 'add',
   fields: ['a', 'b.c'],
   include_text: true,
+  include_version: true,
+  text_max: 9,
   total: true,
   order_by: [{ field: 'a', direction: 'desc', missing: 'last' }],
   expand: { before: 1, after: 2 },

@@ -24,7 +24,7 @@ function heldFor(...lists: string[][]): number {
     lists.map((metadata) => ({
       hits: metadata.map((text, i) => ({ externalId: `id-${i}`, score: 1, metadata: text })),
       filter: null,
-      texts: false,
+      output: { texts: false },
     })),
     parts,
   );

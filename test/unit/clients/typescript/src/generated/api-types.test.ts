@@ -4,7 +4,10 @@ import { QuiverClient } from '../../../../../../clients/typescript/src/index';
 import { recordingFetch, success } from '../../../../../support/http/recording-fetch';
 import { type PlainServer, startPlainServer } from '../../../../../support/servers/plain-server';
 
-/** The TypeScript client knows the service whole: its types are those of the OpenAPI document, and each operation has a method. */
+/**
+ * The TypeScript client knows the service whole: its types (clients/typescript/src/generated/) are those of the OpenAPI
+ * document, and each operation has a method.
+ */
 
 interface Operation {
   id: string;

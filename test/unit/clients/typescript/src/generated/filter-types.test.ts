@@ -45,7 +45,11 @@ test('the Python client names every operator', () => {
   const half = Math.ceil(lines.length / 2);
   expectWritten(
     'clients/python/src/quiver_client/sent.py',
-    between('an object of operators\n(', `\`\`${lines.slice(0, half).join(' ')}\n${lines.slice(half).join(' ')}\`\``, ';\n'),
+    between(
+      'an object of operators\n(',
+      `\`\`${lines.slice(0, half).join(' ')}\n${lines.slice(half).join(' ')}\`\``,
+      ';\n',
+    ),
   );
 });
 
