@@ -47,7 +47,8 @@ export async function ownBackupSecret(dataDir: string, log: Pick<Logger, 'info' 
     await syncFolder(dataDir);
     log.info(
       { path },
-      'a secret that seals backups was made: keep a copy of it elsewhere than in the data folder and in BACKUP_TARGET, since without it keys are restored from a backup only on trust',
+      'a secret that seals backups was made: keep a copy of it elsewhere than in the data folder and in ' +
+        'BACKUP_TARGET, since without it keys are restored from a backup only on trust',
     );
     return made;
   } catch (error) {
@@ -71,7 +72,9 @@ async function reportOtherSecret(dataDir: string, secret: string, log: Pick<Logg
   if (noted.trim() !== check.trim() && CHECK.test(noted.trim())) {
     log.error(
       { path: join(dataDir, FILE) },
-      'the secret that seals backups is another one than at the last start: if nobody put it there, it is damaged, and the one of before is to be put back; backups of before count as not sealed by this service (BACKUP_SECRET_OTHER takes a copy)',
+      'the secret that seals backups is another one than at the last start: if nobody put it there, it is ' +
+        'damaged, and the one of before is to be put back; backups of before count as not sealed by this service ' +
+        '(BACKUP_SECRET_OTHER takes a copy)',
     );
   }
   await replaceFile(join(dataDir, CHECK_FILE), check);

@@ -225,7 +225,8 @@ async function build(
       if (host.leftShards > 0)
         log.error(
           facts,
-          'there are more shards than the limit of open files (ulimit -n) allows: some are not open, and no collection is created; raise the limit, or delete collections',
+          'there are more shards than the limit of open files (ulimit -n) allows: some are not open, and no ' +
+            'collection is created; raise the limit, or delete collections',
         );
       else if (host.shardCount > capacity.shardsMax)
         log.warn(

@@ -194,7 +194,9 @@ async function rebuild(folder: Folder): Promise<void> {
   }
   for (const { uid, why } of leftOut) say(`left alone: ${join(dataDir, SHARDS_FOLDER, uid)}, because ${why}`);
   say(
-    'not kept, so gone: API keys (the next start makes key 1 from API_KEY, or a new one that it shows), their quotas and use, reshards, backups and restores under way, and what is remembered of Idempotency-Keys of uploads and changes of collections',
+    'not kept, so gone: API keys (the next start makes key 1 from API_KEY, or a new one that it shows), their ' +
+      'quotas and use, reshards, backups and restores under way, and what is remembered of Idempotency-Keys of ' +
+      'uploads and changes of collections',
   );
 }
 

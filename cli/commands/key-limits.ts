@@ -45,7 +45,8 @@ export function withKeyLimits(command: Command, { isNew }: { isNew: boolean }): 
     .option(
       '--collections <list>',
       orWord(
-        'collections that it is limited to: names, or prefixes as "team-a-*", each perhaps with a role, as "team-a-*:readwrite"',
+        'collections that it is limited to: names, or prefixes as "team-a-*", each perhaps with a role, as ' +
+          '"team-a-*:readwrite"',
         '*',
       ),
       scopesOf,

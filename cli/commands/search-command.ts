@@ -102,7 +102,8 @@ async function search(context: CommandContext, name: string, options: SearchOpti
     !(hybrid !== undefined && text !== undefined && item === undefined)
   )
     throw new CommandError(
-      'say what to search for: a text, --vector, --item or --positives; or --legs (with --hybrid also text and --vector)',
+      'say what to search for: a text, --vector, --item or --positives; or --legs (with --hybrid also text and ' +
+        '--vector)',
       EXIT_CODES.usage,
     );
   if (hybrid !== undefined && text === undefined && legs === undefined)

@@ -106,7 +106,9 @@ const OWN: { [Each in Unmade]: OwnFlag<Each> | null } & { [Each in Name]?: OwnFl
   group_missing: { flags: '--group-missing <how>', says: 'items without a value there (default: leave_out)' },
   diversity: {
     flags: '--diversity <how>',
-    says: 'hits that differ: 0.7 of 1 by relevance, the rest by their vectors, or author:2, so many with a value at most',
+    says:
+      'hits that differ: 0.7 of 1 by relevance, the rest by their vectors, or author:2, so many with a value at ' +
+      'most',
     parse: diversityArgument,
   },
   boosts: {

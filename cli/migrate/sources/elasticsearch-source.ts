@@ -282,7 +282,8 @@ export class ElasticsearchSource implements PeerSource {
     say(
       of('text', 'match_only_text', 'semantic_text'),
       { topic: 'text', effect: 'changed' },
-      'every string is searched by hybrid_search; analysers become the language of the collection (--language); filters match whole strings',
+      'every string is searched by hybrid_search; analysers become the language of the collection (--language); ' +
+        'filters match whole strings',
     );
     say(
       of(

@@ -28,7 +28,10 @@ export function activityEndpoints({ activity }: { activity: ActivityService }): 
       tag: 'Operations',
       summary: 'What this process does at present: rates, times, and slow requests',
       description:
-        'Of the process that answers: a coordinator, or the one of the embedded form. Cheap enough to be asked every second. `/metrics` has more of it, and `/v1/cluster` the nodes. Which process it is, and slow requests, are shown to admins; all that is of the whole process, its memory too, to all but keys that are limited to collections, who get zeros and empty lists.',
+        'Of the process that answers: a coordinator, or the one of the embedded form. Cheap enough to be asked ' +
+        'every second. `/metrics` has more of it, and `/v1/cluster` the nodes. Which process it is, and slow ' +
+        'requests, are shown to admins; all that is of the whole process, its memory too, to all but keys that ' +
+        'are limited to collections, who get zeros and empty lists.',
       answer: { type: 'data', schema: schemas.activityAnswer },
       handle: async ({ key }) => {
         const {

@@ -28,7 +28,8 @@ export function aggregateEndpoints(parts: {
       summary: 'Count values: facets, ranges, statistics, groups',
       clientMethod: 'aggregate',
       description:
-        'Exact over all items that pass the filters, but for `distinct` of more than 100,000 values. 1, "1" and true are three values; each element of an array is one, counted once an item.',
+        'Exact over all items that pass the filters, but for `distinct` of more than 100,000 values. 1, "1" and ' +
+        'true are three values; each element of an array is one, counted once an item.',
       path: collectionParameters,
       body: {
         type: 'json',

@@ -150,7 +150,14 @@ export function backupEndpoints({ backups }: { backups: BackupsService }): Endpo
       tag,
       summary: 'Restore collections from a backup',
       description:
-        'Into names that are free, or those of collections that are there and empty; `rename` gives others than in the backup. With the number of shards that they had, their indexes come from the backup. Nothing is visible before all of it serves; then the collections become visible one after the other, those that were there first. A collection that is there keeps its settings, and must be like the one in the backup (dim, distance_metric, language, quantization, embedding_model). Somebody who writes to it meanwhile keeps what was written: then the restore fails, and `error` names those that had taken their place by then, which stay. With `until`, to any moment that `GET /v1/admin/backups` calls restorable. What this service has not sealed is restored with a warning; its keys are not, unless `unsealed` says so.',
+        'Into names that are free, or those of collections that are there and empty; `rename` gives others than ' +
+        'in the backup. With the number of shards that they had, their indexes come from the backup. Nothing is ' +
+        'visible before all of it serves; then the collections become visible one after the other, those that ' +
+        'were there first. A collection that is there keeps its settings, and must be like the one in the backup ' +
+        '(dim, distance_metric, language, quantization, embedding_model). Somebody who writes to it meanwhile ' +
+        'keeps what was written: then the restore fails, and `error` names those that had taken their place by ' +
+        'then, which stay. With `until`, to any moment that `GET /v1/admin/backups` calls restorable. What this ' +
+        'service has not sealed is restored with a warning; its keys are not, unless `unsealed` says so.',
       body: {
         type: 'json',
         required: true,
@@ -194,7 +201,8 @@ export function backupEndpoints({ backups }: { backups: BackupsService }): Endpo
       tag,
       summary: 'Give a restore up, or forget one that is over',
       description:
-        'Nothing is left of one that is given up. From when the first of its collections takes its place, it is too late for that (409): it goes on.',
+        'Nothing is left of one that is given up. From when the first of its collections takes its place, it is ' +
+        'too late for that (409): it goes on.',
       path: schemas.backupParameters,
       answer: { type: 'data', schema: schemas.restoreAnswer },
       errors: [404, 409],

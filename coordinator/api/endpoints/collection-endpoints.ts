@@ -260,7 +260,10 @@ export function collectionEndpoints(parts: {
       tag,
       summary: 'Make the best index of the vectors that are there',
       description:
-        'Removes the rows of deleted and replaced vectors, adds all others to the graph, refines them, measures the effort of searches anew and keeps the order of words, so that phrases need not read texts: what happens in the background anyway where it is worth it. Goes on after the answer as a job (`GET /v1/jobs?kind=optimize`); the stats show how far it is. Does nothing while one is under way.',
+        'Removes the rows of deleted and replaced vectors, adds all others to the graph, refines them, measures ' +
+        'the effort of searches anew and keeps the order of words, so that phrases need not read texts: what ' +
+        'happens in the background anyway where it is worth it. Goes on after the answer as a job (`GET ' +
+        '/v1/jobs?kind=optimize`); the stats show how far it is. Does nothing while one is under way.',
       path: schemas.collectionParameters,
       answer: { type: 'data', schema: schemas.collectionStats },
       errors: [404],
@@ -274,7 +277,8 @@ export function collectionEndpoints(parts: {
       summary: 'Rewrite the files, so that nothing of deleted and expired vectors is in them',
       description:
         'Goes on after the answer as a job (`GET /v1/jobs?kind=purge`), while the collection is used; GET shows how far it is. When a replica is done, no file of it holds a vector, a text or metadata that was deleted, replaced or had expired when it began. ' +
-        'Backups, and what the disk keeps of blocks that were freed, are out of its reach. Where one is under way, another follows it. A node that is away or starts anew is waited for.',
+        'Backups, and what the disk keeps of blocks that were freed, are out of its reach. Where one is under ' +
+        'way, another follows it. A node that is away or starts anew is waited for.',
       path: schemas.collectionParameters,
       answer: { type: 'data', schema: schemas.purgeAnswer },
       errors: [404],
@@ -321,7 +325,9 @@ export function collectionEndpoints(parts: {
       tag,
       summary: 'Change the number of shards of a collection',
       description:
-        'Goes on after the answer; `GET /v1/cluster` shows how far it is. The collection is used as before meanwhile, and calls wait for less than a second when its new shards take over. Until then it takes the room of both sets of shards.',
+        'Goes on after the answer; `GET /v1/cluster` shows how far it is. The collection is used as before ' +
+        'meanwhile, and calls wait for less than a second when its new shards take over. Until then it takes the ' +
+        'room of both sets of shards.',
       path: schemas.collectionParameters,
       body: { type: 'json', required: true, schema: schemas.reshardBody, example: { shards: 8 } },
       answer: { type: 'data', schema: schemas.reshardAnswer },

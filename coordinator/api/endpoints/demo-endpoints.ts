@@ -26,7 +26,9 @@ export function demoEndpoints({ demo }: { demo: DemoService }): Endpoint[] {
       tag: 'Service',
       summary: 'Load a small sample of texts into the collection demo, to try search, hybrid search and filters with',
       description:
-        'Some 250 short texts about animals, countries, culture, elements, inventions, nature and space, with metadata (`topic`, `title`, `group`, `region`, `year`), embedded by the configured model. It takes some seconds. Calling again changes nothing. The texts are free of rights (CC0).',
+        'Some 250 short texts about animals, countries, culture, elements, inventions, nature and space, with ' +
+        'metadata (`topic`, `title`, `group`, `region`, `year`), embedded by the configured model. It takes some ' +
+        'seconds. Calling again changes nothing. The texts are free of rights (CC0).',
       answer: { type: 'data', schema: demoAnswer },
       errors: [409],
       handle: async ({ key, warnings }) => {

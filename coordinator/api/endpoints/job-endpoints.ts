@@ -47,7 +47,8 @@ export function jobEndpoints({ jobs, aliases }: { jobs: JobsService; aliases: Al
       isWatched: true,
       summary: 'List long work, the newest first',
       description:
-        'Those that the key may know of: jobs of a collection with the rights for it, others with an admin key. What is over is kept for 7 days, at most the last 1,000.',
+        'Those that the key may know of: jobs of a collection with the rights for it, others with an admin key. ' +
+        'What is over is kept for 7 days, at most the last 1,000.',
       path: undefined,
       query: schemas.jobsQuery,
       answer: { type: 'data', schema: schemas.jobsAnswer },
@@ -72,7 +73,8 @@ export function jobEndpoints({ jobs, aliases }: { jobs: JobsService; aliases: Al
       isAdministrative: true,
       summary: 'Cancel a job, and take back what it made',
       description:
-        'The job stays in the list as cancelled. What is over stays as it is (409), and so does what can’t be taken back any more.',
+        'The job stays in the list as cancelled. What is over stays as it is (409), and so does what can’t be ' +
+        'taken back any more.',
       errors: [403, 404, 409],
       handle: async ({ path, key }) => dataAnswer(jobData(await jobs.cancel(path.id, await seeingOf(key, aliases)))),
     }),

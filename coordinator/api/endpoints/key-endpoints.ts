@@ -146,7 +146,8 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage; keyQuo
       tag,
       summary: 'Give an API key a new secret',
       description:
-        'The new secret is in this answer and never again. The old one works for `grace_seconds` more, 0 by default; one from before it stops working now.',
+        'The new secret is in this answer and never again. The old one works for `grace_seconds` more, 0 by ' +
+        'default; one from before it stops working now.',
       path: schemas.keyParameters,
       body: { type: 'json', required: false, schema: schemas.rotationBody, example: { grace_seconds: 3600 } },
       answer: { type: 'data', schema: schemas.rotatedKeyAnswer },
@@ -184,7 +185,8 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage; keyQuo
       tag,
       summary: 'Requests made with all keys',
       description:
-        'Of all keys together, those that were deleted since too, at the top and as `overall`; of each key that there is in `by_key`.',
+        'Of all keys together, those that were deleted since too, at the top and as `overall`; of each key that ' +
+        'there is in `by_key`.',
       answer: { type: 'data', schema: schemas.usageSummaryAnswer },
       handle: async () => {
         const { overall, byKey } = await usage.summary();

@@ -15,7 +15,8 @@ export function rerankEndpoints(parts: { rerank: RerankProvider; limits: HttpLim
       tag: 'Search',
       summary: 'Score texts for a query by a model',
       description:
-        'A model reads the query together with each text. A score depends on nothing but these two. 400 where there is no such model; the message names those that there are.',
+        'A model reads the query together with each text. A score depends on nothing but these two. 400 where ' +
+        'there is no such model; the message names those that there are.',
       body: {
         type: 'json',
         required: true,

@@ -275,7 +275,9 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       tag,
       summary: 'Search by vector and keywords together',
       description:
-        'Reciprocal Rank Fusion: alpha / (60 + vector rank) + (1 − alpha) / (60 + keyword rank), or another `fusion`. Both lists are at least max(200, 5 × (k + offset)) deep. Pages of one size that begin at offset 0 continue each other.',
+        'Reciprocal Rank Fusion: alpha / (60 + vector rank) + (1 − alpha) / (60 + keyword rank), or another ' +
+        '`fusion`. Both lists are at least max(200, 5 × (k + offset)) deep. Pages of one size that begin at ' +
+        'offset 0 continue each other.',
       path: collectionParameters,
       query: schemas.profileQuery,
       isProfiled: true,
@@ -325,7 +327,8 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       tag,
       summary: 'Find vectors similar to a stored one',
       description:
-        'The stored vector itself is left out; with positives and negatives, it is the first of the positives. k and offset in the body win over those in the query string.',
+        'The stored vector itself is left out; with positives and negatives, it is the first of the positives. k ' +
+        'and offset in the body win over those in the query string.',
       path: vectorPath,
       query: schemas.recommendQuery,
       isProfiled: true,

@@ -39,7 +39,9 @@ export function signInEndpoints({
       tag,
       summary: 'Get the admin key for the link that the first start printed',
       description:
-        'A first start without `API_KEY` prints a link to the dashboard with a token, which gives the admin key once and for ten minutes; afterwards, and for any other token, the code is 401. Calls are limited like those with a bad key (`BAD_KEY_LIMIT_PER_MINUTE`).',
+        'A first start without `API_KEY` prints a link to the dashboard with a token, which gives the admin key ' +
+        'once and for ten minutes; afterwards, and for any other token, the code is 401. Calls are limited like ' +
+        'those with a bad key (`BAD_KEY_LIMIT_PER_MINUTE`).',
       body: {
         type: 'json',
         required: true,

@@ -191,7 +191,8 @@ export function vectorEndpoints(parts: {
       summary: 'Delete every vector whose metadata match',
       description:
         'Filters must not be empty; a document goes by {"document_id": …}. A vector that is written meanwhile may stay or go. Should a shard fail half-way (500), ' +
-        'some matches are deleted and the others are as they were: repeat the call to delete the rest. deleted_count is what this call deleted.',
+        'some matches are deleted and the others are as they were: repeat the call to delete the rest. ' +
+        'deleted_count is what this call deleted.',
       path: collectionParameters,
       body: {
         type: 'json',
@@ -347,7 +348,8 @@ export function vectorEndpoints(parts: {
       tag,
       summary: 'Read a collection page by page, in insertion order or by values of metadata',
       description:
-        'A cursor stays valid while the collection changes; next_cursor is null at the end, and only there: a page ends at `limit` vectors, or before that soon after 16 MiB of them.',
+        'A cursor stays valid while the collection changes; next_cursor is null at the end, and only there: a ' +
+        'page ends at `limit` vectors, or before that soon after 16 MiB of them.',
       path: collectionParameters,
       body: {
         type: 'json',

@@ -17,7 +17,8 @@ export function whyEndpoints(parts: { search: SearchService; limits: HttpLimits 
       tag: 'Search',
       summary: 'Say why a search does not find an item',
       description:
-        'Takes `external_id` and the fields of a search, with `query_text` or `legs` those of a hybrid one. It runs some ten searches, exact ones among them, one after the other.',
+        'Takes `external_id` and the fields of a search, with `query_text` or `legs` those of a hybrid one. It ' +
+        'runs some ten searches, exact ones among them, one after the other.',
       path: collectionParameters,
       body: {
         type: 'json',

@@ -14,10 +14,15 @@ export const searchTiming = z
 
 const hitText = z.string().meta({ description: 'Present if include_text is true; "" where the item has none.' });
 
-const hitContext = z.object({ text: z.string(), from_chunk: z.int(), to_chunk: z.int() }).nullable().optional().meta({
-  description:
-    'Present if expand is given: the chunks around the result. null where its metadata have no document_id or no chunk_index.',
-});
+const hitContext = z
+  .object({ text: z.string(), from_chunk: z.int(), to_chunk: z.int() })
+  .nullable()
+  .optional()
+  .meta({
+    description:
+      'Present if expand is given: the chunks around the result. null where its metadata have no document_id or no ' +
+      'chunk_index.',
+  });
 
 const highlights = z
   .array(
@@ -32,7 +37,8 @@ const highlights = z
   .optional()
   .meta({
     description:
-      'Present if highlight is given. spans are the words: first code unit, and first behind, in UTF-16 of the whole text of the field as it is stored, not of the fragment; so is start.',
+      'Present if highlight is given. spans are the words: first code unit, and first behind, in UTF-16 of the ' +
+      'whole text of the field as it is stored, not of the fragment; so is start.',
   });
 
 /** Present if explain is true, and diversity has a lambda (so is first_rank), or there are boosts. */
@@ -105,7 +111,8 @@ export const fusedHitAnswer = hitAnswer.extend({ ...explanation, legs: legPlaces
   id: 'HybridResult',
   description:
     'score is the fused one. With explain: the ranks (from 1, over the whole collection) in the two lists and the scores they are by, the metric’s and ' +
-    'BM25’s; null where the item is not in that list, or the list has weight 0 and was not looked up. The parts are what the lists add to the score.',
+    'BM25’s; null where the item is not in that list, or the list has weight 0 and was not looked up. The parts ' +
+    'are what the lists add to the score.',
 });
 
 export const textHitAnswer = z

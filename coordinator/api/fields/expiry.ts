@@ -17,7 +17,8 @@ const time = z.iso
   });
 
 const meaning =
-  'When the item expires, ISO 8601 with a zone: from then on it is gone for every read. A time that is over is allowed.';
+  'When the item expires, ISO 8601 with a zone: from then on it is gone for every read. A time that is over is ' +
+  'allowed.';
 
 /** Of a write that puts or changes an item. Here null is a value. */
 export const expiresAt = time

@@ -134,7 +134,8 @@ export function vector(vectorDimMax: number) {
         },
       ],
       description:
-        'Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values.',
+        'Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of ' +
+        'little-endian float32 values.',
     })
     .transform((value, context): Float32Array => {
       // A text that is far too long is not even decoded.
@@ -158,7 +159,8 @@ export function vector(vectorDimMax: number) {
 /** How vectors are answered. */
 export const vectorFormat = withDefault(z.enum(VECTOR_FORMATS), 'array').meta({
   description:
-    'How vectors are answered: as an array of numbers, or as base64 of little-endian float32 values, which is shorter and faster to write and to read.',
+    'How vectors are answered: as an array of numbers, or as base64 of little-endian float32 values, which is ' +
+    'shorter and faster to write and to read.',
 });
 
 /** Index of the first NaN or infinity; -1 if there is none. */

@@ -78,7 +78,8 @@ const WARNINGS: JsonSchema = {
   type: 'array',
   items: { type: 'string' },
   description:
-    'Only if there are any, at most 51: what is most likely a mistake of the request, as a field that is not known and so was ignored, and what its caller should know of what was done.',
+    'Only if there are any, at most 51: what is most likely a mistake of the request, as a field that is not ' +
+    'known and so was ignored, and what its caller should know of what was done.',
 };
 
 const ERROR_ENVELOPE: JsonSchema = {

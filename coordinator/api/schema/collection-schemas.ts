@@ -66,7 +66,8 @@ const language = z
   .meta({
     enum: [...LANGUAGES],
     description:
-      'Language of the keyword text, for good: words are found in all their forms, and its function words are left out of queries that hold others. zh, ja, ko, auto: queries have words by a dictionary. Default: none.',
+      'Language of the keyword text, for good: words are found in all their forms, and its function words are ' +
+      'left out of queries that hold others. zh, ja, ko, auto: queries have words by a dictionary. Default: none.',
   })
   .transform((code, context): Language => {
     if (isLanguage(code)) return code;
@@ -125,7 +126,8 @@ const stopWords = z
   })
   .meta({
     description:
-      'Stop words of the collection besides those of its language. They hold at once, for queries and filters by words, and change nothing that is stored.',
+      'Stop words of the collection besides those of its language. They hold at once, for queries and filters by ' +
+      'words, and change nothing that is stored.',
   })
   .superRefine((given, context) => {
     const fault = excessOfStopWords(given);
@@ -218,7 +220,8 @@ export function newCollection(limits: HttpLimits) {
     stop_words: optional(stopWords),
     keyword_positions: withDefault(z.boolean(), true).meta({
       description:
-        'Whether positions of words are kept on the disk, for good, once they are worth it: phrases read them instead of texts.',
+        'Whether positions of words are kept on the disk, for good, once they are worth it: phrases read them ' +
+        'instead of texts.',
     }),
     quantization: withDefault(z.enum(QUANTIZATIONS), DEFAULT_QUANTIZATION).meta({
       description:
@@ -226,11 +229,15 @@ export function newCollection(limits: HttpLimits) {
     }),
     metadata: withDefault(z.enum(METADATA_STORAGES), DEFAULT_METADATA_STORAGE).meta({
       description:
-        'Where ids and metadata are, which answers carry, for good: in memory, or in files that are read through a bounded cache (disk). On the disk they take no memory but for some 50 bytes of each item and what filters look up; answers are the same, and wait for the disk where the cache does not have them.',
+        'Where ids and metadata are, which answers carry, for good: in memory, or in files that are read through ' +
+        'a bounded cache (disk). On the disk they take no memory but for some 50 bytes of each item and what ' +
+        'filters look up; answers are the same, and wait for the disk where the cache does not have them.',
     }),
     vectors: withDefault(z.enum(VECTOR_STORAGES), DEFAULT_VECTOR_STORAGE).meta({
       description:
-        'Where the index of the vectors is, for good: in memory, or in files of which the system keeps what it has room for (disk). On the disk a vector takes some 10 bytes of memory; searches read files and take longer, and the promised recall is the same. The original vectors are on the disk either way.',
+        'Where the index of the vectors is, for good: in memory, or in files of which the system keeps what it ' +
+        'has room for (disk). On the disk a vector takes some 10 bytes of memory; searches read files and take ' +
+        'longer, and the promised recall is the same. The original vectors are on the disk either way.',
     }),
     ttl_seconds: optional(integer(1, TTL_SECONDS_MAX)).meta({
       description: `Items without an expires_at of their own expire so long after their last write. Default: never. ${TTL_LATER}`,
@@ -239,7 +246,8 @@ export function newCollection(limits: HttpLimits) {
     replicas: optional(integer(1, replicasMax)),
     min_in_sync: optional(integer(1, replicasMax)).meta({
       description:
-        'Replicas that must have a write before it is acknowledged: 1 by default for up to two replicas, 2 for more; at most `replicas`.',
+        'Replicas that must have a write before it is acknowledged: 1 by default for up to two replicas, 2 for ' +
+        'more; at most `replicas`.',
     }),
     quota: optional(z.object(quotaFields)).meta({
       description:
@@ -263,10 +271,14 @@ export const collectionChange = z
       .nullable()
       .optional()
       .meta({ description: `null: items are kept. ${TTL_LATER}` }),
-    keyword_fields: keywordFields.nullable().optional().meta({
-      description:
-        'null: the text and all strings of the metadata. A job (kind reindex, its id is job_id) makes the new index beside the present one, which is searched until the new one is whole.',
-    }),
+    keyword_fields: keywordFields
+      .nullable()
+      .optional()
+      .meta({
+        description:
+          'null: the text and all strings of the metadata. A job (kind reindex, its id is job_id) makes the new ' +
+          'index beside the present one, which is searched until the new one is whole.',
+      }),
     synonyms: synonyms.nullable().optional(),
     stop_words: stopWords.nullable().optional(),
   })
@@ -381,13 +393,17 @@ const replicaPurge = z.object({
     .meta({ description: 'none: none was begun since the replica was opened; unknown: its node did not answer.' }),
   step: z.string().meta({
     description:
-      'expired: expired items are removed; log: the replicated log is trimmed; vectors, directory, checkpoint: the indexes are rewritten; records: the store is rewritten; backups: the next backup will name nothing of earlier ones. Of a purge that failed, where it did.',
+      'expired: expired items are removed; log: the replicated log is trimmed; vectors, directory, checkpoint: ' +
+      'the indexes are rewritten; records: the store is rewritten; backups: the next backup will name nothing of ' +
+      'earlier ones. Of a purge that failed, where it did.',
   }),
   bytes_before: z.int().meta({ description: 'What all files of the replica took when it began.' }),
   bytes_after: z.int(),
   unshipped_writes: z.int().meta({
     description:
-      'Where logs are shipped (`BACKUP_LOG`): writes, with their contents, that the purge waits for in the step log, because they are kept until they are in the backup target. Of a purge that failed there, those that are still kept.',
+      'Where logs are shipped (`BACKUP_LOG`): writes, with their contents, that the purge waits for in the step ' +
+      'log, because they are kept until they are in the backup target. Of a purge that failed there, those that ' +
+      'are still kept.',
   }),
   error: z.string(),
 });

@@ -189,7 +189,8 @@ function optionsOf(limits: HttpLimits) {
     fields: told(
       metadataFields.meta({
         description:
-          'Paths of the metadata that results carry, such as "author.name". Left out: all; []: none. A path that an item lacks is left out of it.',
+          'Paths of the metadata that results carry, such as "author.name". Left out: all; []: none. A path that ' +
+          'an item lacks is left out of it.',
       }),
       (output, fields) => {
         output.fields = fields;
@@ -206,7 +207,8 @@ function optionsOf(limits: HttpLimits) {
     include_version: told(
       withDefault(z.boolean(), false).meta({
         description:
-          'Results also carry their `version`, for if_version. Their metadata and texts are read together with it, so they are of that version.',
+          'Results also carry their `version`, for if_version. Their metadata and texts are read together with ' +
+          'it, so they are of that version.',
       }),
       (output, versions) => {
         output.versions = versions;
@@ -215,7 +217,8 @@ function optionsOf(limits: HttpLimits) {
     text_max: told(
       optional(z.int().min(1)).meta({
         description:
-          'A result’s text has so many UTF-16 code units at most; what is behind is left out. Places of highlights are those of the whole text.',
+          'A result’s text has so many UTF-16 code units at most; what is behind is left out. Places of ' +
+          'highlights are those of the whole text.',
       }),
       (output, textMax) => {
         output.textMax = textMax;
@@ -232,7 +235,8 @@ function optionsOf(limits: HttpLimits) {
     order_by: option(
       orderBy.meta({
         description:
-          'Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay best first. An array counts by its least value, or with "desc" by its greatest.',
+          'Orders the hits of the page by values of their metadata: numbers, texts, false, true; equal ones stay ' +
+          'best first. An array counts by its least value, or with "desc" by its greatest.',
       }),
       ({ output }, order) => {
         output.order = order;
@@ -258,7 +262,9 @@ function optionsOf(limits: HttpLimits) {
     group_by: option(
       optional(z.string().min(1).max(REQUEST_BOUNDS.nameCharactersMax)).meta({
         description:
-          'A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that have the same number, text or boolean there; an item with a list is in the group of each of its elements. A group is as good as its best hit. k and offset count groups.',
+          'A path of the metadata. The answer has `groups` instead of `results`: the k best groups of items that ' +
+          'have the same number, text or boolean there; an item with a list is in the group of each of its ' +
+          'elements. A group is as good as its best hit. k and offset count groups.',
       }),
       ({ page }, path) => {
         page.groups = { path, size: 1, missing: 'leave_out' };
@@ -281,7 +287,8 @@ function optionsOf(limits: HttpLimits) {
     diversity: option(
       optional(diversity).meta({
         description:
-          'Results that differ: by their vectors with {"lambda": 0.7, "candidates": 100}, or by a value with {"field": "author", "at_most": 2}.',
+          'Results that differ: by their vectors with {"lambda": 0.7, "candidates": 100}, or by a value with ' +
+          '{"field": "author", "at_most": 2}.',
       }),
       ({ page }, chosen) => {
         page.diversity = chosen;
@@ -307,7 +314,10 @@ function optionsOf(limits: HttpLimits) {
     rerank: option(
       optional(reranking).meta({
         description:
-          'A model that reads the query’s text together with that of each of the best results puts these in another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, hits that differ chosen, and pages cut, after it.',
+          'A model that reads the query’s text together with that of each of the best results puts these in ' +
+          'another order. Then `score` is the model’s (0 to 1), and `first_score` and `first_rank` are what it ' +
+          'was before; results that it has not read keep theirs, without these two, and come behind. Groups are ' +
+          'formed, hits that differ chosen, and pages cut, after it.',
       }),
       (draft, { model, top_n, min_score: leastScore, budget_ms: budgetMs, text: field }) => {
         const { k, offset, cursor } = draft.page;

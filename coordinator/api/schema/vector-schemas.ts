@@ -119,7 +119,8 @@ export const deleteQuery = z.object({ if_version: ifVersionText });
 const ifVersions = (limits: HttpLimits) =>
   optional(boundedArray(integer(1, Number.MAX_SAFE_INTEGER).nullable(), limits.batchItemsMax, 'MAX_BATCH_SIZE')).meta({
     description:
-      'The versions that the vectors must have, in the order of external_ids; null: any. One that has another keeps all from being deleted (409).',
+      'The versions that the vectors must have, in the order of external_ids; null: any. One that has another ' +
+      'keeps all from being deleted (409).',
   });
 
 export function deleteBatchBody(limits: HttpLimits) {
@@ -162,7 +163,8 @@ export function patchBody(limits: HttpLimits) {
       }),
       embed: optional(z.boolean()).meta({
         description:
-          'true: the vector is made of the text, wherever the former one came from. false: it stays, and a warning says so. Left out: as text says.',
+          'true: the vector is made of the text, wherever the former one came from. false: it stays, and a ' +
+          'warning says so. Left out: as text says.',
       }),
       vector: optional(vector(limits.vectorDimMax)),
       vector_model: vectorModel,
@@ -243,7 +245,8 @@ export function scrollBody(limits: HttpLimits) {
     filters: filters(limits),
     order_by: orderBy.meta({
       description:
-        'Vectors come by values of their metadata instead: numbers, texts, false, true; equal ones by external_id. An array counts by its least value, or with "desc" by its greatest.',
+        'Vectors come by values of their metadata instead: numbers, texts, false, true; equal ones by ' +
+        'external_id. An array counts by its least value, or with "desc" by its greatest.',
     }),
     include_vectors: withDefault(z.boolean(), true),
     vector_format: vectorFormat,

@@ -40,7 +40,8 @@ export class BackupSchedule {
       // Nothing would be due until that time comes.
       log.warn(
         { last: entry.value, nowMs },
-        'the last scheduled backup is noted with a time that has not come, or is none: a clock was ahead; the schedule goes on from now',
+        'the last scheduled backup is noted with a time that has not come, or is none: a clock was ahead; the ' +
+          'schedule goes on from now',
       );
       const { applied } = await store.transact(
         [{ key: SCHEDULE_PATH, revision: entry.revision }],

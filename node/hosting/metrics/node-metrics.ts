@@ -51,7 +51,9 @@ const COMPARISON_OUTCOMES = ['same', 'different', 'skipped', 'failed'] as const;
 export function comparisonCounter(metrics: ProcessMetrics): (outcome: (typeof COMPARISON_OUTCOMES)[number]) => void {
   const comparisons = new Counter({
     name: 'quiver_replica_comparisons_total',
-    help: 'Comparisons of the in-sync replicas of a shard by its primary; skipped: a replica was not ready for it; failed: that of the primary could not be read',
+    help:
+      'Comparisons of the in-sync replicas of a shard by its primary; skipped: a replica was not ready for it; ' +
+      'failed: that of the primary could not be read',
     labelNames: ['outcome'],
     registers: [metrics.registry],
   });
@@ -63,7 +65,9 @@ export function comparisonCounter(metrics: ProcessMetrics): (outcome: (typeof CO
 export function threadSearchCounter(metrics: ProcessMetrics): (answered: number, passedOn: number) => void {
   const searches = new Counter({
     name: 'quiver_thread_searches_total',
-    help: 'Searches that came to threads that answer reads; passed_on: the main thread answered, because of what is unusual, long, or changed meanwhile',
+    help:
+      'Searches that came to threads that answer reads; passed_on: the main thread answered, because of what is ' +
+      'unusual, long, or changed meanwhile',
     labelNames: ['outcome'],
     registers: [metrics.registry],
   });
@@ -79,7 +83,9 @@ export function threadSearchCounter(metrics: ProcessMetrics): (answered: number,
 export function followerReadCounter(metrics: ProcessMetrics): (outcome: FollowerRead, count?: number) => void {
   const reads = new Counter({
     name: 'quiver_follower_reads_total',
-    help: 'Reads of replicas that do not lead; refused, lagging: sent on to the primary, because the replica had no share in its lease, or did not hear in time what is committed',
+    help:
+      'Reads of replicas that do not lead; refused, lagging: sent on to the primary, because the replica had no ' +
+      'share in its lease, or did not hear in time what is committed',
     labelNames: ['outcome'],
     registers: [metrics.registry],
   });

@@ -82,7 +82,8 @@ export class KnownAssignments {
       };
       this.log.error(
         facts,
-        'the shard map is earlier than what this node knows of a shard: the cluster store was put back; what is known stays in force here, and no data are removed',
+        'the shard map is earlier than what this node knows of a shard: the cluster store was put back; what is ' +
+          'known stays in force here, and no data are removed',
       );
     }
     this.behind.set(key, known);

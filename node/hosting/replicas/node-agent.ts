@@ -42,7 +42,8 @@ const UNUSABLE: ReadonlySet<ErrorKind> = new Set(['invalid_parameter', 'storage_
 
 /** What an operator can do about a shard of which this node has the only replica that counts. */
 const WAYS_OUT =
-  'stop the node and put them back from a copy, or delete the collection and restore it from a backup (docs/operations.md)';
+  'stop the node and put them back from a copy, or delete the collection and restore it from a backup ' +
+  '(docs/operations.md)';
 
 export interface NodeAgentOptions {
   nodeId: string;

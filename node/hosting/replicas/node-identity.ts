@@ -20,7 +20,8 @@ export async function readStoreId(folder: string, nodeId: string): Promise<strin
   const found = await read(
     join(folder, FILE),
     ['node', 'store'],
-    'put the file back (while it is away, a start says what was in it, where that is known), or start with an empty folder, and every replica is copied from the others',
+    'put the file back (while it is away, a start says what was in it, where that is known), or start with an ' +
+      'empty folder, and every replica is copied from the others',
   );
   if (found !== null) {
     if (found.node !== nodeId)

@@ -114,7 +114,8 @@ export class KeptLogs {
     if (nowMs() - this.unsaid.atMs < SAY_EVERY_MS) return;
     log.error(
       { bytes: this.unsaid.bytes, keptBytes: this.keptBytes(), bytesMax, disk: this.disk },
-      'entries of logs that wait for the backup target are given up, to make room for writes: moments of that time are lost; is the target away?',
+      'entries of logs that wait for the backup target are given up, to make room for writes: moments of that ' +
+        'time are lost; is the target away?',
     );
     this.unsaid = { bytes: 0, atMs: nowMs() };
   }

@@ -145,7 +145,8 @@ export class LogShipping {
           this.counts.gaps += 1;
           this.parts.log.error(
             { ...id, from, to },
-            'entries of a log are missing in the backup target: a restore can go past them only from a backup that is taken after them',
+            'entries of a log are missing in the backup target: a restore can go past them only from a backup ' +
+              'that is taken after them',
           );
         },
       });

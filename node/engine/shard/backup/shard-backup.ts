@@ -306,7 +306,8 @@ export class ShardBackup {
   private leaveOutIndex(error: unknown): null {
     this.parts.log.warn(
       { error, ...this.source.id, backup: this.order.backup },
-      'a file of the checkpoint can not be read: the backup of the shard has no index, and a restore makes it from the records',
+      'a file of the checkpoint can not be read: the backup of the shard has no index, and a restore makes it ' +
+        'from the records',
     );
     return null;
   }

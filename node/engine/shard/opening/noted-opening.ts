@@ -13,7 +13,8 @@ import { unlessMissing } from '../../../../shared/base/files/missing-file';
 
 /** What an operator can do about a shard that is lost, in the form without replicas. */
 const WAYS_OUT =
-  'put them back from a copy, restore the collection from a backup, or accept the loss (quiver repair --accept-loss; docs/operations.md)';
+  'put them back from a copy, restore the collection from a backup, or accept the loss (quiver repair ' +
+  '--accept-loss; docs/operations.md)';
 
 /** What is noted of one that was closed. */
 export type ClosedShard = Pick<Shard, 'spec' | 'lastOperation' | 'isSaved'>;
