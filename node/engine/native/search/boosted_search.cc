@@ -19,8 +19,6 @@ namespace {
 constexpr size_t kPoolShare = 4;
 // More than the rounding of a key, as a part of it.
 constexpr float kRounding = 1e-6f;
-// The share of rows before the anchor of a walk by which they may change before γ is worked out again.
-constexpr size_t kSameReach = 16;
 
 // The k-th best of the boosted scores that were added.
 class BestBoosted {
@@ -53,18 +51,30 @@ float least_key(const Query& query, const BoostValues& values, double boosted) {
   return key - kRounding * std::abs(key);
 }
 
+// A row that may be among the best, as a walk met it.
+struct NotedRow {
+  uint32_t row;
+  float key;
+  BoostValues::Number number;
+};
+
 struct BoostedReach {
   WalkReach reach;
   const BoostValues& values;
   size_t k;
   // Most rows that the pool may hold.
   size_t pool;
+  // By how many deviations an exact key may exceed its approximate one.
+  float deviations;
+  // Gets the rows that may be among the best, and others.
+  std::vector<NotedRow>& noted;
 };
 
 /**
  * The entries of a walk by boosted scores, in the order of unboosted keys. Any row may be among the best whose key
- * reaches `least_key_`, where the greatest number would make of it what the k-th best has so far. So its anchor is the
- * last of these, or the `anchor`-th eligible entry if that is farther: as if all before it were wanted.
+ * reaches `least_key_`, where the greatest number would make of it what the k-th best has so far. These are expanded,
+ * and what a walk to the `anchor`-th eligible row expands. It goes no farther beyond `least_key_`: what lies near that
+ * needs the greatest numbers of all, so few of the best are there, and fewer where only what is behind leads to them.
  */
 class BoostedPool : public SortedPool {
  public:
@@ -74,8 +84,7 @@ class BoostedPool : public SortedPool {
       : SortedPool(entries),
         limits_(limits),
         best_(limits.k),
-        zero_key_(limits.reach.query.zero_distance_key(limits.reach.effort.largest_norm)),
-        far_gamma_(limits.reach.effort.passing_gamma(Effort::kDepths[1], limits.reach.graph_rows)) {}
+        zero_key_(limits.reach.query.zero_distance_key(limits.reach.effort.largest_norm)) {}
 
   bool full() const { return full_; }
   float floor() const { return std::min(threshold_, least_key_); }
@@ -86,19 +95,18 @@ class BoostedPool : public SortedPool {
     if (nearest_ != kNone) {
       if (place <= nearest_) {
         nearest_++;
-        if (!entry.passage()) nearest_ = eligible_until(nearest_ - 1);
+        if (!entry.passage()) move_anchor(nearest_ - 1);
       }
     } else if (!entry.passage() && eligible() >= limits_.reach.anchor) {
-      nearest_ = eligible_until(size_ - 1);
-      for (size_t surplus = eligible() - limits_.reach.anchor; surplus > 0; surplus--)
-        nearest_ = eligible_until(nearest_ - 1);
+      size_t surplus = eligible() - limits_.reach.anchor, last = size_ - 1;
+      while (entries_[last].passage() || surplus > 0) surplus -= !entries_[last--].passage();
+      move_anchor(last);
     }
     if (size_ >= limits_.pool) {
       full_ = true;
       size_ = passages_ = 0;
       return place;
     }
-    if (nearest_ != kNone) move_anchor();
     while (size_ > 0 && entries_[size_ - 1].key < floor()) drop_last();
     return place;
   }
@@ -106,72 +114,43 @@ class BoostedPool : public SortedPool {
  private:
   static constexpr size_t kNone = SIZE_MAX;
 
-  // The last eligible entry up to there.
-  size_t eligible_until(size_t place) const {
-    while (entries_[place].passage()) place--;
-    return place;
-  }
-
   void note(const PoolEntry& entry) {
     if (entry.key < least_key_) return;
     const WalkReach& reach = limits_.reach;
     const uint32_t slot = reach.rows.slot(entry.row());
     if (!limits_.values.knows(slot)) return;
-    const double number = limits_.values.number(slot).low;
-    if (!best_.add(limits_.values.boosted(reach.query.score_of(entry.key), number))) return;
+    const BoostValues::Number number = limits_.values.number(slot);
+    limits_.noted.push_back({entry.row(), entry.key, number});
+    if (!best_.add(limits_.values.boosted(reach.query.score_of(entry.key), number.low))) return;
     const float least = least_key(reach.query, limits_.values, best_.last());
-    least_key_ = least - reach.query.deviation(reach.rows.meta(entry.row()));
+    least_key_ = least - limits_.deviations * reach.query.deviation(reach.rows.meta(entry.row()));
   }
 
-  // γ for a walk to so many rows. The farther a row is, the less likely it is among the best: so from that of a walk to
-  // the nearest ones up to that of a filtered walk to a hundred, by the logarithm of the depth.
-  float gamma_at(double depth) const {
+  // To the last eligible entry up to `place`.
+  void move_anchor(size_t place) {
+    while (entries_[place].passage()) place--;
+    nearest_ = place;
     const WalkReach& reach = limits_.reach;
-    const double most = Effort::kDepths[1], anchor = double(reach.anchor);
-    if (depth >= most) return reach.effort.passing_gamma(depth, reach.graph_rows);
-    const double part = std::max(0.0, std::log(depth / anchor) / std::log(most / anchor));
-    return reach.gamma + (far_gamma_ - reach.gamma) * float(part);
-  }
-
-  void move_anchor() {
-    size_t end = nearest_ + 1;
-    for (size_t to = size_; end < to;) {
-      const size_t middle = (end + to) / 2;
-      if (entries_[middle].key >= least_key_) end = middle + 1;
-      else to = middle;
-    }
-    const size_t place = end - 1;
-    const float key = entries_[place].key;
-    if (place == anchor_ && key == anchor_key_) return;
-    anchor_ = place;
-    anchor_key_ = key;
-    const WalkReach& reach = limits_.reach;
-    const float distance = zero_key_ - key;
+    const float key = entries_[place].key, distance = zero_key_ - key;
     // As of ReachPool.
     if (distance < 0 && reach.rows.metric == Metric::kIp) {
       threshold_ = -std::numeric_limits<float>::infinity();
       return;
     }
-    const size_t moved = place > reached_ ? place - reached_ : reached_ - place;
-    if (moved * kSameReach > reached_) {
-      reached_ = place;
-      gamma_ = gamma_at(double(place + 1));
-    }
+    const float gamma =
+        reach.filtered ? reach.effort.passing_gamma(double(place + 1), reach.graph_rows) : reach.gamma;
     const float slack = reach.query.deviation(reach.rows.meta(entries_[place].row()));
-    threshold_ = key - gamma_ * (2 + gamma_) * std::max(0.0f, distance) - slack;
+    threshold_ = key - gamma * (2 + gamma) * std::max(0.0f, distance) - slack;
   }
 
   const BoostedReach limits_;
   BestBoosted best_;
-  const float zero_key_, far_gamma_;
-  // Places of the `anchor`-th eligible entry, and of the anchor.
-  size_t nearest_ = kNone, anchor_ = kNone;
-  float anchor_key_ = 0;
-  // The anchor for which γ was worked out.
-  size_t reached_ = 0;
-  float gamma_ = 0;
+  const float zero_key_;
+  // Place of the anchor.
+  size_t nearest_ = kNone;
   bool full_ = false;
-  float threshold_ = -std::numeric_limits<float>::infinity(), least_key_ = -std::numeric_limits<float>::infinity();
+  // The least key that is near enough to it, and the least that may be of one of the best.
+  float threshold_ = -std::numeric_limits<float>::infinity(), least_key_ = threshold_;
 };
 
 // As Candidates, of rows that may be among the best k by boosted scores.
@@ -189,13 +168,11 @@ class BoostedCandidates {
     const float slack = deviations_ * query_.deviation(meta);
     if (!(key + slack >= floor_)) return;
     const uint32_t slot = rows_.slot(row);
-    if (!values_.knows(slot)) return;
-    const BoostValues::Number number = values_.number(slot);
-    const double high = values_.boosted(query_.score_of(key + slack), number.high);
-    if (!(high >= least_)) return;
-    const float lower = key - kDeviations / deviations_ * slack;
-    list_.push_back({row, high, values_.boosted(query_.score_of(lower), number.low), number});
-    if (list_.size() >= capacity_) prune();
+    if (values_.knows(slot)) add(row, key, slack, values_.number(slot));
+  }
+  void add(const NotedRow& noted) {
+    const float slack = deviations_ * query_.deviation(rows_.meta(noted.row));
+    if (noted.key + slack >= floor_) add(noted.row, noted.key, slack, noted.number);
   }
   size_t size() const { return list_.size(); }
   // No row is kept whose exact key is below this.
@@ -211,18 +188,26 @@ class BoostedCandidates {
     std::vector<Hit> hits;
     std::vector<double> highest;
     for (size_t i = 0; i < list_.size() && list_[i].high >= best.last(); i++) {
-      if (i + 1 < list_.size()) __builtin_prefetch(rows_.original(list_[i + 1].row));
+      if (i + 1 < list_.size()) {
+        const char* next = reinterpret_cast<const char*>(rows_.original(list_[i + 1].row));
+        const size_t end = std::min<size_t>(512, rows_.dim * sizeof(float));
+        for (size_t line = 0; line < end; line += 64) __builtin_prefetch(next + line);
+      }
       const Bounds& own = list_[i];
-      const double score = query_.exact(own.row).score;
-      rows_.require_match(own.row);
-      hits.push_back({score, own.row});
-      highest.push_back(values_.boosted(score, own.number.high));
-      best.add(values_.boosted(score, own.number.low));
+      const Query::Exact exact = query_.exact(own.row);
+      // As of Candidates.
+      if (!(std::abs(exact.key - own.key) <= lower_share() * own.slack)) rows_.require_match(own.row);
+      hits.push_back({exact.score, own.row});
+      highest.push_back(values_.boosted(exact.score, own.number.high));
+      best.add(values_.boosted(exact.score, own.number.low));
     }
     cost.rescored += hits.size();
     size_t kept = 0;
-    for (size_t i = 0; i < hits.size(); i++)
-      if (highest[i] >= best.last()) hits[kept++] = hits[i];
+    for (size_t i = 0; i < hits.size(); i++) {
+      if (!(highest[i] >= best.last())) continue;
+      rows_.require_match(hits[i].row);
+      hits[kept++] = hits[i];
+    }
     hits.resize(kept);
     return hits;
   }
@@ -231,9 +216,20 @@ class BoostedCandidates {
   // Between what the boosted score of a row is.
   struct Bounds {
     uint32_t row;
+    float key, slack;
     double high, low;
     BoostValues::Number number;
   };
+
+  float lower_share() const { return kDeviations / deviations_; }
+
+  void add(uint32_t row, float key, float slack, const BoostValues::Number& number) {
+    const double high = values_.boosted(query_.score_of(key + slack), number.high);
+    if (!(high >= least_)) return;
+    const double low = values_.boosted(query_.score_of(key - lower_share() * slack), number.low);
+    list_.push_back({row, key, slack, high, low, number});
+    if (list_.size() >= capacity_) prune();
+  }
 
   void prune() {
     lows_.clear();
@@ -270,7 +266,10 @@ bool walk_boosted(const Snapshot& snapshot, const Query& query, const SearchRequ
   const size_t wanted = std::max(request.k, size_t(Effort::kDepths[0]));
   const size_t pool = inline_pool_max(snapshot) / kPoolShare + 1;
   const float gamma = effort.at(double(wanted), graph.rows()).gamma;
-  const BoostedReach reach{{rows, query, effort, graph.rows(), wanted, gamma, filtered, pool}, values, request.k, pool};
+  thread_local std::vector<NotedRow> noted;
+  noted.clear();
+  const WalkReach near{rows, query, effort, graph.rows(), wanted, gamma, filtered, pool};
+  const BoostedReach reach{near, values, request.k, pool, effort.deviations_for(true), noted};
   WalkScratch& scratch = WalkScratch::of_this_thread();
   const WalkResult found = with_lists(graph, [&](const auto& lists) {
     const auto eligible = [&](uint32_t row) {
@@ -282,7 +281,8 @@ bool walk_boosted(const Snapshot& snapshot, const Query& query, const SearchRequ
   cost.left_out += found.left_out;
   cost.expanded += found.entries;
   if (found.full || found.eligible < std::min(wanted, request.allowed.count)) return false;
-  add_pool(rows, scratch, found, candidates);
+  // The best come last, and those before them need not be looked at then.
+  for (size_t i = noted.size(); i > 0; i--) candidates.add(noted[i - 1]);
   return true;
 }
 

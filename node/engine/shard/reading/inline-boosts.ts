@@ -10,10 +10,12 @@ import {
 } from '../../../../shared/contract/shard/boosts';
 import type { VectorSearch } from '../../../../shared/contract/shard/shard-read';
 import { resultOf } from '../../../../shared/base/time/work-slices';
-import { boostProgram } from '../../filter/boost-program';
+import { boostProgram, CONDITIONS_MAX } from '../../filter/boost-program';
 import { boostValue } from '../../filter/boost-values';
+import { isInLists } from '../../filter/filter-needs';
 import { filterProgram } from '../../filter/filter-program';
 import { metresBetween } from '../../filter/geo-points';
+import { conditionsIn } from '../../filter/prepared-filters';
 import {
   isPlace,
   searchSharedBoosted,
@@ -44,12 +46,17 @@ function programOf(boosts: Boosts): Uint32Array | null {
   return program;
 }
 
+/** Whether lists tell soon what passes. */
+export function isTold(filter: Filter): boolean {
+  return conditionsIn(filter) <= CONDITIONS_MAX && isInLists(filter);
+}
+
 /** What another thread knows of a shard. */
 interface BoostedShard extends SharedIndexes {
   directory: { metadataOf(slot: number): string };
 }
 
-/** The boosts of a search as a thread works them out that does not own the shard: see ShardBoosts. */
+/** The boosts of a search as any thread works them out, whichever owns the shard, in one search: see ShardBoosts. */
 export class InlineBoosts {
   private readonly written: WrittenBoosts;
   /** Of one slot. */

@@ -16,7 +16,9 @@ import type { SlotAllocator } from '../../directory/slot-allocator';
 import { ChunkedSlotSet } from '../../slots/chunked-slot-set';
 import type { SlotScores } from '../../slots/slot-scores';
 import type { SlotSet } from '../../slots/slot-set';
+import { InlineBoosts, isTold } from './inline-boosts';
 import { keepTerms } from './keyword-expansions';
+import type { BoostedList } from './boosted-list';
 import { boostedKeywords, boostedList, firstBoosted, readBoosted } from './boosted-search';
 import { type CutHits, cutTies } from './border-ties';
 import { type DeepList, keywordListName, ListParts, vectorListName } from './list-parts';
@@ -35,6 +37,9 @@ const LAST_ROUND = 4;
 const SCORED_AT_ONCE = 1_000;
 /** The same where the metadata of each are read for boosts. */
 const BOOSTED_AT_ONCE = 64;
+
+/** The most hits that are looked for on this thread, and the most that tie with the last of them. */
+const AT_ONCE_MAX = 256;
 
 /** From this many ties on, they are cut in slices. */
 const SLICED_TIES = 1_000;
@@ -149,15 +154,22 @@ export class ShardSearch {
     const { indexes, slots } = this.parts;
     const counter = request.counted === true ? new SearchCounter() : null;
     if (request.filter !== null) await indexes.filters.prepare(request.filter);
-    const boosts = await ShardBoosts.prepared(indexes, given);
+    let boosts: ShardBoosts | null = null;
     const epoch = slots.beginRead();
     try {
       let wanted = request.k;
       for (let attempt = 1; ; attempt++) {
-        const list = boostedList(boosts, wanted, true);
-        const boostDepth = await readBoosted(indexes, request, { list, boosts, counter });
-        const { bound } = list;
-        const cutting = this.cut(list.found, wanted);
+        let list: Pick<BoostedList, 'found' | 'bound'> | null =
+          attempt === 1 && counter === null ? this.boostedNow(request, given) : null;
+        let boostDepth: number | undefined;
+        if (list === null) {
+          boosts ??= await ShardBoosts.prepared(indexes, given);
+          const read = boostedList(boosts, wanted, true);
+          boostDepth = await readBoosted(indexes, request, { list: read, boosts, counter });
+          list = read;
+        }
+        const { found, bound } = list;
+        const cutting = this.cut(found, wanted);
         const { scored, border } = cutting instanceof Promise ? await cutting : cutting;
         const reaches = ({ hit }: FoundHit): boolean =>
           border === null ? hit.score >= bound : compareHits(hit, border) <= 0;
@@ -179,6 +191,20 @@ export class ShardSearch {
     } finally {
       slots.endRead(epoch);
     }
+  }
+
+  /** The same by one search on this thread, of less than a millisecond; null: it would take more. */
+  private boostedNow(request: VectorSearch, given: Boosts): Pick<BoostedList, 'found' | 'bound'> | null {
+    const { directory, filters, vectors } = this.parts.indexes;
+    const { k, filter, effort } = request;
+    if (effort.type === 'exact' || k > AT_ONCE_MAX || (filter !== null && !isTold(filter))) return null;
+    const number = vectors.share();
+    if (number === null) return null;
+    const boosts = InlineBoosts.of({ vectors: number, filters: filters.share(), directory }, given);
+    const found = boosts?.best(request) ?? null;
+    if (found === null || found.count > k + AT_ONCE_MAX) return null;
+    const [all, scores] = [Uint32Array.from(found.slots), Float64Array.from(found.scores)];
+    return { found: { slots: all, scores }, bound: found.count < k ? -Infinity : scores[found.count - 1] };
   }
 
   async score(request: RequestOf<'score'>): Promise<Hit[]> {

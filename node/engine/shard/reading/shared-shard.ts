@@ -4,13 +4,10 @@ import { utf8HitsOf, sentHitsOf } from '../../../../shared/wire/codecs/hit-codec
 import type { Filter } from '../../../../shared/contract/filter/filter';
 import type { Boosts } from '../../../../shared/contract/shard/boosts';
 import { ChangeWatch } from '../../records/change-counter';
-import { CONDITIONS_MAX } from '../../filter/boost-program';
-import { isInLists } from '../../filter/filter-needs';
 import { filterProgram } from '../../filter/filter-program';
-import { conditionsIn } from '../../filter/prepared-filters';
 import { type DirectoryPart, DirectoryView } from '../../directory/directory-view';
 import { type FoundSlots, searchSharedVectors } from '../../vector/shared-vectors';
-import { InlineBoosts } from './inline-boosts';
+import { InlineBoosts, isTold } from './inline-boosts';
 import { hitsNow } from './ordered-hits';
 import { SearchCounter } from './search-counter';
 
@@ -44,10 +41,6 @@ function isLonger(directory: DirectoryView, { slots }: FoundSlots, count: number
   let bytes = 0;
   for (let i = 0; i < count && bytes <= bytesMax; i++) bytes += Math.max(0, directory.textBytesOf(slots[i]));
   return bytes > bytesMax;
-}
-
-function isTold(filter: Filter): boolean {
-  return conditionsIn(filter) <= CONDITIONS_MAX && isInLists(filter);
 }
 
 /** A shard as another thread searches it. What is unusual, or changes meanwhile, is left to the shard's own thread. */
