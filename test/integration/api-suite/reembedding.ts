@@ -18,7 +18,8 @@ export function describeReembedding(name: string, startTarget: StartTarget): voi
     let api: Api;
     beforeAll(async () => {
       server = await EmbeddingsServer.start((texts, model) => letterVectors(texts, model, DIMS.get(model)));
-      const providers = { p: { url: server.url, models: [...DIMS.keys()] } };
+      const models = [...DIMS.keys()];
+      const providers = { p: { url: server.url, models }, poor: { url: server.url, models, tokens_per_day: 12 } };
       target = await startTarget({ EMBEDDING_PROVIDERS: JSON.stringify(providers) });
       api = new ApiClient(target);
     });
@@ -179,6 +180,75 @@ export function describeReembedding(name: string, startTarget: StartTarget): voi
       dataOf(await api.delete(`/v1/jobs/${id}`));
       await reaches(id, 'cancelled');
       expect(dataOf(await api.get(path))).toMatchObject({ dim: 8 });
+      dataOf(await api.delete(path));
+    });
+
+    test('calls beside the switch, and beside the way back, see the old vectors or the new ones', async () => {
+      const path = await create('beside');
+      await post(`${path}/bulk_upsert`, { items: ITEMS });
+      const { id } = await post(`${path}/reembed`, { model: 'p:large' });
+      await reaches(id, 'ready');
+      const problems: unknown[] = [];
+      const counts = { searches: 0, writes: 0 };
+      let isOver = false;
+      const note = (answer: any, isRight: (data: any) => boolean): void => {
+        if (answer.json?.error !== null || !isRight(answer.json.data)) problems.push(answer.json);
+      };
+      const searching = async (): Promise<void> => {
+        for (; !isOver; counts.searches += 1) {
+          const at = counts.searches % TEXTS.length;
+          const isOwn = (hits: any[]): boolean => hits[0]?.external_id === `t${at}` && hits[0].score > 0.9999;
+          const query = { text: TEXTS[at], k: 1 };
+          note(await api.post(`${path}/search`, query), ({ results }) => isOwn(results));
+          note(await api.post(`${path}/bulk_search`, { queries: [query] }), ({ results }) => isOwn(results[0]));
+          note(await api.post(`${path}/recommend/t${at}`, { k: 2 }), ({ results }) => results.length === 2);
+        }
+      };
+      const written = new Map<string, string>();
+      const writing = async (): Promise<void> => {
+        for (; !isOver; counts.writes += 1) {
+          const external_id = `w${counts.writes % 20}`;
+          const text = `written ${counts.writes}`;
+          const write = (): Promise<any> => api.post(`${path}/upsert`, { external_id, text });
+          let answer = await write();
+          // The plain service drops shards as soon as others have taken over, also under a write.
+          while (answer.json?.error?.message.includes('may have been applied') === true) answer = await write();
+          note(answer, ({ status }) => status !== undefined);
+          written.set(external_id, text);
+        }
+      };
+      const more = (): Promise<void> => {
+        const { searches, writes } = counts;
+        return eventually('calls go on', () => counts.searches > searches + 20 && counts.writes > writes + 20);
+      };
+      const clients = [searching(), searching(), writing()];
+      try {
+        await more();
+        await post(`/v1/jobs/${id}/switch`);
+        await reaches(id, 'switched');
+        await more();
+        await post(`/v1/jobs/${id}/back`);
+        await reaches(id, 'cancelled');
+        await more();
+      } finally {
+        isOver = true;
+        await Promise.all(clients);
+      }
+      expect(problems).toEqual([]);
+      await expectVectors(path, 'small', { ...textsOf(ITEMS), ...Object.fromEntries(written) });
+      dataOf(await api.delete(path));
+    });
+
+    test('it waits when the tokens of a day are spent', async () => {
+      const path = await create('costly');
+      const items = ITEMS.map((item, i) => ({ ...item, text: `${item.text}, text ${i} of the costly ones` }));
+      await post(`${path}/bulk_upsert`, { items });
+      const { id } = await post(`${path}/reembed`, { model: 'poor:large' });
+      await eventually('it waits', async () => (await jobOf(id)).waits_for !== null);
+      const { state, waits_for: waitsFor } = await jobOf(id);
+      expect({ state, waitsFor }).toEqual({ state: 'running', waitsFor: expect.stringContaining('tokens_per_day') });
+      dataOf(await api.delete(`/v1/jobs/${id}`));
+      await reaches(id, 'cancelled');
       dataOf(await api.delete(path));
     });
 
