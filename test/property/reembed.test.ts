@@ -81,8 +81,8 @@ class Story {
     private readonly random: Random,
   ) {}
 
-  async fill(): Promise<void> {
-    for (let i = 0; i < FIXED; i += 1) await this.put(`fixed-${i}`, { text: `text of ${i}`, metadata: `{"n":${i}}` });
+  async fill(count = FIXED): Promise<void> {
+    for (let i = 0; i < count; i += 1) await this.put(`fixed-${i}`, { text: `text of ${i}`, metadata: `{"n":${i}}` });
   }
 
   begin(): void {
@@ -258,6 +258,47 @@ test.each([1, 2, 5])('over %i shards, every text has its vector before, after an
     await close();
   }
 });
+
+/** The ten best of the texts for one of them, without that. */
+function bestOf(model: { name: string; dim: number }, texts: ReadonlyMap<string, string>, ownId: string): string[] {
+  const query = vectorOf(model.name, model.dim, texts.get(ownId)!);
+  const scored = [...texts].map(([id, text]) => {
+    const vector = vectorOf(model.name, model.dim, text);
+    return { id, score: vector.reduce((sum, value, k) => sum + value * query[k], 0) };
+  });
+  return scored
+    .filter(({ id }) => id !== ownId)
+    .sort((a, b) => b.score - a.score)
+    .slice(0, 10)
+    .map(({ id }) => id);
+}
+
+test.each([1, 2, 5])(
+  'over %i shards, the comparison tells the overlap that a scan by both models has',
+  async (shards) => {
+    const { story, close } = await started(shards, seed);
+    const { service } = story;
+    const resharder = await service.driveReshards(ONLY_DRIVER, 0);
+    try {
+      await story.fill(60);
+      const { id } = await service.collections.reembed(COLLECTION, request({ compare: { sample: 100 } }));
+      await story.reaches(id, 'ready');
+      const texts = new Map([...story.items].map(([externalId, { text }]) => [externalId, text]));
+      const shares = [...texts.keys()].map((own) => {
+        const after = new Set(bestOf(NEW, texts, own));
+        return bestOf(OLD, texts, own).filter((externalId) => after.has(externalId)).length / 10;
+      });
+      const { queries, overlap_at_10: overlap } = (await service.jobs.get(id)).result as Record<string, number>;
+      expect(queries).toBe(60);
+      expect(overlap).toBeCloseTo(shares.reduce((sum, share) => sum + share, 0) / 60, 9);
+      // The models have nothing in common: of 59 others, ten are found by chance.
+      expect(overlap).toBeLessThan(0.5);
+    } finally {
+      await resharder.close();
+      await close();
+    }
+  },
+);
 
 test('one that switches by itself keeps the new vectors, and nothing of before once there is no way back', async () => {
   const { story, node, close } = await started(2, seed);

@@ -144,9 +144,15 @@ export class Resharder implements DrivenWork<ReshardRecord> {
   }
 
   async run({ key, value }: Watched<ReshardRecord>, stop: AbortSignal): Promise<number> {
-    const restMs = await this.advance({ key, value }, stop);
-    this.obstacles.delete(value.id);
-    return restMs;
+    try {
+      const restMs = await this.advance({ key, value }, stop);
+      this.obstacles.delete(value.id);
+      return restMs;
+    } catch (error) {
+      // Somebody wants something else of it: that is no failure, and what is wanted now is begun at once.
+      if (value.reembed === undefined || !stop.aborted) throw error;
+      return 0;
+    }
   }
 
   noteFailure({ value }: Watched<ReshardRecord>, error: unknown): void {
