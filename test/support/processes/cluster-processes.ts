@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   collectionFromEntry,
@@ -33,6 +32,7 @@ import { freePorts } from '../servers/free-ports';
 import { MemberProcess, type Release } from './member-process';
 import { differencesOf, replicaDigests } from '../shards/replica-digests';
 import { TcpProxy } from '../servers/tcp-proxy';
+import { DATA_PARENT } from '../memory-folder';
 
 /** Longer than a coordinator takes to give an answer up: a call that hangs is told as such, and not as a slow test. */
 const CALL_DEADLINE_MS = PATIENCE_MS;
@@ -116,7 +116,7 @@ export class ClusterProcesses {
   /** By node id; empty unless `disks`. */
   readonly disks = new Map<string, DiskUnderTest>();
   private diskShim: string | null = null;
-  private readonly folder = mkdtempSync(join(tmpdir(), 'quiver-cluster-'));
+  private readonly folder = mkdtempSync(join(DATA_PARENT, 'quiver-cluster-'));
 
   private constructor(
     readonly etcdMembers: readonly EtcdProcess[],

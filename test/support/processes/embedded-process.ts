@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { ApiClient } from '../targets/api-client';
 import { eventually } from '../eventually';
 import { freePorts } from '../servers/free-ports';
+import { DATA_PARENT } from '../memory-folder';
 
 const root = resolve(__dirname, '../../..');
 
@@ -36,7 +36,7 @@ export class EmbeddedProcess {
   /** `isOnOneProcessor`: on Linux, it has the first of the processors that this process may run on. */
   constructor(options: { environment?: Record<string, string>; dataDir?: string; isOnOneProcessor?: boolean } = {}) {
     this.isOnOneProcessor = (options.isOnOneProcessor ?? false) && process.platform === 'linux';
-    this.dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'quiver-embedded-'));
+    this.dataDir = options.dataDir ?? mkdtempSync(join(DATA_PARENT, 'quiver-embedded-'));
     this.environment = options.environment ?? {};
   }
 

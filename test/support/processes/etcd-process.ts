@@ -1,16 +1,14 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePorts } from '../servers/free-ports';
 import { eventually } from '../eventually';
+import { DATA_PARENT } from '../memory-folder';
 import { stopProcess } from './stop-process';
 
 const BINARY = '/usr/bin/etcd';
 /** One member has nobody to wait for: by etcd's own second it would elect itself that much later after each restart. */
 const ALONE = ['--heartbeat-interval', '50', '--election-timeout', '500'];
-/** Memory instead of a disk, where there is some: etcd syncs each write. */
-const DATA_PARENT = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 interface Ports {
   client: number;

@@ -1,5 +1,4 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BackupDriver } from '../../../coordinator/jobs/backup/backup-driver';
 import { CollectionHistories } from '../../../coordinator/jobs/backup/collection-histories';
@@ -18,6 +17,7 @@ import type { Clock } from '../../../shared/base/time/clock';
 import { Pace } from '../../../shared/base/time/pace';
 import { plainService } from '../shards/plain-service';
 import { LogMemory, openRocksStore, plainFactories } from '../shards/shard-node';
+import { DATA_PARENT } from '../memory-folder';
 
 const TARGET = 'file:/of-this-test';
 const NOBODY = { ended: () => undefined, unreadable: () => undefined, newest: () => undefined };
@@ -28,7 +28,7 @@ const NOBODY = { ended: () => undefined, unreadable: () => undefined, newest: ()
  * are, when it is told to.
  */
 export class ShippingProcess {
-  private readonly folder = mkdtempSync(join(tmpdir(), 'quiver-moments-'));
+  private readonly folder = mkdtempSync(join(DATA_PARENT, 'quiver-moments-'));
   private readonly copies: string[] = [];
   store!: ClusterStore;
   host!: ShardHost;
@@ -114,7 +114,7 @@ export class ShippingProcess {
 
   /** The data as they are, while it is stopped; answers what puts them back. */
   copy(): () => void {
-    const copy = mkdtempSync(join(tmpdir(), 'quiver-moments-copy-'));
+    const copy = mkdtempSync(join(DATA_PARENT, 'quiver-moments-copy-'));
     this.copies.push(copy);
     cpSync(this.folder, copy, { recursive: true });
     return () => {

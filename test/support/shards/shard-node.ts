@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MemoryFilterIndex } from '../../../node/engine/filter/memory-filter-index';
 import { Bm25KeywordIndex } from '../../../node/engine/keyword/bm25-keyword-index';
@@ -16,6 +15,7 @@ import { PlainVectorIndex } from '../models/plain-vector-index';
 import type { Quantization } from '../../../shared/contract/vector/quantization';
 import { type Clock, systemClock } from '../../../shared/base/time/clock';
 import { inSlices } from '../../../shared/base/time/work-slices';
+import { DATA_PARENT } from '../memory-folder';
 
 const textIndexes: Pick<IndexFactories, 'loadFilterIndex' | 'loadKeywordIndex'> = {
   loadFilterIndex: async (bytes, items) =>
@@ -105,7 +105,7 @@ export class ShardNode {
   }) {
     this.parts = parts;
     this.ownsFolder = parts.folder === undefined;
-    this.folder = parts.folder ?? mkdtempSync(join(tmpdir(), 'quiver-shard-'));
+    this.folder = parts.folder ?? mkdtempSync(join(DATA_PARENT, 'quiver-shard-'));
   }
 
   async start(): Promise<this> {
