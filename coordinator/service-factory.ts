@@ -355,6 +355,7 @@ export function createService(options: {
     jobs: stored,
     turns,
     catalog,
+    obstacle: options.collectionObstacle ?? (() => null),
     config,
     clock,
     log,

@@ -46,7 +46,10 @@ export function addDocumentCommands(program: Command, context: CommandContext): 
   const command = (name: string, description: string): Command =>
     connected(documents.command(name).description(description)).option('--json', 'print JSON');
 
-  command('add', 'add files and folders; files that are there already, unchanged, are passed over')
+  command(
+    'add',
+    'add files and folders; those that are there already, of the same content and options, are passed over',
+  )
     .argument('<path...>', `files, and folders with files of these endings: ${SUFFIXES.join(', ')}`)
     .requiredOption('--into <collection>', 'the collection')
     .option('--metadata <json>', 'metadata of each chunk, as \'{"team": "law"}\'', jsonObject)
@@ -98,8 +101,8 @@ async function addPaths(context: CommandContext, paths: string[], options: AddOp
   const report: AddReport = { added: 0, unchanged: 0, failed: [], ignored: 0 };
   const files = await filesOf(paths, report);
   const known = new Map<string, string | null>();
-  for await (const { document_key: key, sha256 } of client.documents.list(options.into))
-    if (key !== null) known.set(key, sha256);
+  for await (const { document_key: key, fingerprint } of client.documents.list(options.into))
+    if (key !== null) known.set(key, fingerprint);
   const progress = showProgress(context, { label: options.into, unit: 'documents', isQuiet: options.json === true });
   const waiting = new Map<string, string>();
   let over = 0;
@@ -124,7 +127,8 @@ async function addPaths(context: CommandContext, paths: string[], options: AddOp
     for (const file of files) {
       context.signal.throwIfAborted();
       const bytes = await readFile(file.path);
-      if (known.get(file.key) === createHash('sha256').update(bytes).digest('hex')) {
+      const fingerprint = fingerprintOf(bytes, options);
+      if (known.get(file.key) === fingerprint) {
         report.unchanged += 1;
         over += 1;
         continue;
@@ -137,7 +141,7 @@ async function addPaths(context: CommandContext, paths: string[], options: AddOp
           await untilAtMost(waiting.size - 1);
           return true;
         };
-        waiting.set(await addFile(context, client, { ...file, bytes }, options, hasRoom), file.path);
+        waiting.set(await addFile(context, client, { ...file, bytes, fingerprint }, options, hasRoom), file.path);
       } catch (error) {
         if (!(error instanceof BadRequestError)) throw error;
         over += 1;
@@ -155,16 +159,24 @@ async function addPaths(context: CommandContext, paths: string[], options: AddOp
 async function addFile(
   context: CommandContext,
   client: QuiverClient,
-  { key, path, bytes }: { key: string; path: string; bytes: Uint8Array },
-  { into, metadata, strategy, size: longest, overlap, tokens }: AddOptions,
+  { key, path, bytes, fingerprint }: { key: string; path: string; bytes: Uint8Array; fingerprint: string },
+  options: AddOptions,
   hasRoom: () => Promise<boolean>,
 ): Promise<string> {
-  const chunking = { strategy, size: longest, overlap, ...(tokens === true && { unit: 'tokens' as const }) };
+  const { into, metadata } = options;
+  const chunking = chunkingOf(options);
   for (let pauseMs = BUSY_MS.first; ; pauseMs = Math.min(2 * pauseMs, BUSY_MS.longest)) {
     try {
       const added = await client.documents.add(
         into,
-        { file: bytes, name: basename(path), document_key: key, chunking, ...(metadata !== undefined && { metadata }) },
+        {
+          file: bytes,
+          name: basename(path),
+          document_key: key,
+          chunking,
+          fingerprint,
+          ...(metadata !== undefined && { metadata }),
+        },
         { signal: context.signal },
       );
       return added.job_id;
@@ -174,6 +186,16 @@ async function addFile(
       await sleep(Math.max(pauseMs, error.retryAfterMs ?? 0), undefined, { signal: context.signal });
     }
   }
+}
+
+function chunkingOf({ strategy, size: longest, overlap, tokens }: AddOptions) {
+  return { strategy, size: longest, overlap, ...(tokens === true && { unit: 'tokens' as const }) };
+}
+
+/** Of all that decides what is stored of a file, as it was asked for. */
+function fingerprintOf(bytes: Uint8Array, options: AddOptions): string {
+  const asked = JSON.stringify([options.metadata ?? {}, chunkingOf(options)]);
+  return createHash('sha256').update(asked).update('\0').update(bytes).digest('hex');
 }
 
 function printReport(context: CommandContext, report: AddReport, { json }: AddOptions): void {
@@ -211,7 +233,8 @@ async function filesOf(paths: string[], report: AddReport): Promise<{ path: stri
   for (const [i, { key, path }] of files.entries())
     if (i > 0 && files[i - 1].key === key)
       throw new CommandError(
-        `${files[i - 1].path} and ${path} would both be the document ${key}: give a folder that has both, or add them apart`,
+        `${files[i - 1].path} and ${path} would both be the document ${key}: ` +
+          'give a folder that has both, or add them apart',
         EXIT_CODES.usage,
       );
   return files;

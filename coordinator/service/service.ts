@@ -869,9 +869,20 @@ export interface DocumentsService {
   /**
    * Begins the job that stores a document. With `waitMs`, answers it as it is then, at the latest. The file is removed
    * where the job has not begun. Errors: not_found; already_exists for a document that is there and may not be
-   * replaced; overloaded while too many wait; unavailable; commit_unknown, and then the job may have begun.
+   * replaced; overloaded while too many wait; unavailable; commit_unknown, and then the job may have begun. With a
+   * mark, it is begun once.
    */
-  add(collection: string, document: NewDocument, waitMs: number, writer?: KeyWriter): Promise<AddedDocument>;
+  add(
+    collection: string,
+    document: NewDocument,
+    waitMs: number,
+    writer?: KeyWriter,
+    dedup?: StoreDedup,
+  ): Promise<AddedDocument>;
+  /** Removes a file for which no job is to begin. One that can't be removed now is removed later. */
+  drop(id: ReceivedFile['id']): Promise<void>;
+  /** As `add` answered, or would now. Errors: conflict when the job is no longer known; unavailable. */
+  added(begun: BegunDocument, waitMs: number): Promise<AddedDocument>;
   /** In the order of their first upload. Errors: not_found; invalid_parameter for a cursor of something else. */
   list(
     collection: string,
@@ -921,8 +932,16 @@ export interface NewDocument {
   expiresAt: number | undefined;
   /** Whether chunks have their text in their metadata, too, as uploads have it. */
   textInMetadata: boolean;
+  /** The caller's own mark of what it sends; undefined: it has none. */
+  fingerprint?: string | undefined;
   /** Who takes turns with others; default: nobody. */
   holder?: string | undefined;
+}
+
+/** What was begun for a document. */
+export interface BegunDocument {
+  documentId: string;
+  jobId: string;
 }
 
 export interface AddedDocument {
@@ -941,6 +960,7 @@ export interface DocumentView {
   chunks: number | null;
   bytes: number | null;
   sha256: string | null;
+  fingerprint: string | null;
   updatedAt: string | null;
 }
 

@@ -2,7 +2,15 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { z } from 'zod';
 import { identityOf, writerOf } from '../../service/keys/caller';
-import type { AddedDocument, DocumentsService, DocumentView, NewDocument, ReceivedFile } from '../../service/service';
+import type { StoreDedup } from '../../service/idempotency/store-dedup';
+import type {
+  AddedDocument,
+  BegunDocument,
+  DocumentsService,
+  DocumentView,
+  NewDocument,
+  ReceivedFile,
+} from '../../service/service';
 import { timingMember } from '../answers/answer-json';
 import { dataAnswer, defineEndpoint } from './define-endpoint';
 import type { Answer, Endpoint } from './endpoint';
@@ -86,9 +94,28 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
       },
       answer: { type: 'data', schema: schemas.addedDocument },
       errors: [404, 409],
-      handle: async ({ request, key, use, warnings, body }) => {
+      isOnce: true,
+      handle: async ({ request, key, use, warnings, body, inStore }) => {
         const holder = key === null ? undefined : identityOf(key);
-        const add = async (collection: string, file: ReceivedFile, options: DocumentOptions): Promise<Answer> => {
+        // With an Idempotency-Key, what was begun then is answered as it is now.
+        const once = async (
+          begin: (dedup: StoreDedup | undefined) => Promise<AddedDocument>,
+          isWaited: boolean,
+          known?: string,
+        ): Promise<Answer> => {
+          let added: AddedDocument | null = null;
+          const begun = await inStore(async (dedup): Promise<BegunDocument> => {
+            added = await begin(dedup);
+            return { documentId: added.documentId, jobId: added.job.id };
+          }, known);
+          return addedAnswer(added ?? (await documents.added(begun, isWaited ? REQUEST_BOUNDS.documentWaitMs : 0)));
+        };
+        const add = async (
+          collection: string,
+          file: ReceivedFile,
+          options: DocumentOptions,
+          dedup: StoreDedup | undefined,
+        ): Promise<AddedDocument> => {
           const { wait, document_key, metadata, chunking = {}, on_exists = 'replace', expires_at } = options;
           const document: NewDocument = {
             file,
@@ -98,10 +125,11 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
             onExists: on_exists,
             expiresAt: expires_at ?? undefined,
             textInMetadata: options.text_in_metadata,
+            fingerprint: options.fingerprint,
             holder,
           };
           const waitMs = wait ? REQUEST_BOUNDS.documentWaitMs : 0;
-          return addedAnswer(await documents.add(collection, document, waitMs, writerOf(key)));
+          return documents.add(collection, document, waitMs, writerOf(key), dedup);
         };
         const json = body as z.output<ReturnType<typeof schemas.documentBody>> | undefined;
         if (json !== undefined) {
@@ -109,13 +137,11 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
           const text = Buffer.from(json.text);
           const content = Readable.from([text]) as AsyncIterable<Buffer>;
           const type = json.type ?? 'txt';
-          const received = await documents.receive(collection, {
-            name: `text.${type}`,
-            content,
-            bytesMax: text.length,
-            holder,
-          });
-          return add(collection, { ...received, name: '', type }, json);
+          return once(async (dedup) => {
+            const name = `text.${type}`;
+            const received = await documents.receive(collection, { name, content, bytesMax: text.length, holder });
+            return add(collection, { ...received, name: '', type }, json, dedup);
+          }, json.wait);
         }
         const form = await openUploadForm(request, shape, limits, warnings);
         try {
@@ -125,7 +151,22 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
             bytesMax: announcedBytes(request),
             holder,
           });
-          return await add(collection, received, form.fields());
+          const fields = form.fields();
+          const { sha256, name, type } = received;
+          let isTaken = false;
+          try {
+            return await once(
+              (dedup) => {
+                isTaken = true;
+                return add(collection, received, fields, dedup);
+              },
+              fields.wait === true,
+              JSON.stringify([fields, sha256, name, type]),
+            );
+          } finally {
+            // It was added before.
+            if (!isTaken) await documents.drop(received.id);
+          }
         } finally {
           await form.close();
         }

@@ -32,6 +32,7 @@ export type HttpLimits = Pick<
 /** Bounds of single requests that are the same in every deployment. */
 export const REQUEST_BOUNDS = {
   externalIdCharactersMax: 512,
+  fingerprintCharactersMax: 128,
   nameCharactersMax: 255,
   /** A description is a short note for people, not a document. */
   descriptionCharactersMax: 10_000,

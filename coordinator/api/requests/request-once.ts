@@ -23,8 +23,11 @@ const HASH_LENGTH = 32;
 export interface HandlerOnce {
   /** For writes to shards; undefined: the request has no key. */
   once: Once | undefined;
-  /** For what is done in the cluster store: the use case gets the mark, and takes it into its transaction. */
-  inStore<Result>(run: (dedup: StoreDedup | undefined) => Promise<Result>): Promise<Result>;
+  /**
+   * For what is done in the cluster store: the use case gets the mark, and takes it into its transaction. `known`: of a
+   * body that was read on its way, what it holds.
+   */
+  inStore<Result>(run: (dedup: StoreDedup | undefined) => Promise<Result>, known?: string): Promise<Result>;
   /**
    * For a body that is read on its way: the mark of what is known of it before, and what says that it was stored
    * already.
@@ -102,10 +105,11 @@ export class RequestOnce implements HandlerOnce {
     };
   }
 
-  inStore<Result>(run: (dedup: StoreDedup | undefined) => Promise<Result>): Promise<Result> {
+  inStore<Result>(run: (dedup: StoreDedup | undefined) => Promise<Result>, known?: string): Promise<Result> {
     const { outcomes, repeated } = this.parts;
     const aliased = this.parts.aliased?.() ?? null;
-    const digest = aliased === null ? this.digest : `${this.digest}@${hashOf(aliased)}`;
+    const asked = known === undefined ? this.digest : hashOf(this.digest, known);
+    const digest = aliased === null ? asked : `${asked}@${hashOf(aliased)}`;
     return doneOnce(outcomes, this.dedup(digest), repeated, run);
   }
 
@@ -141,7 +145,7 @@ export class RequestOnce implements HandlerOnce {
 export function handlerContext(once: RequestOnce): HandlerOnce {
   return {
     once: once.once,
-    inStore: (run) => once.inStore(run),
+    inStore: (run, known) => once.inStore(run, known),
     streamed: (known) => once.streamed(known),
     shown: (issued) => once.shown(issued),
   };

@@ -43,6 +43,16 @@ const documentKey = z.string().min(1).max(REQUEST_BOUNDS.documentKeyCharactersMa
   description: 'Your own id of the document, as a path or an address: what has the same one is the same document.',
 });
 
+const fingerprint = z
+  .string()
+  .min(1)
+  .max(REQUEST_BOUNDS.fingerprintCharactersMax)
+  .meta({
+    description:
+      'Your own mark of what you send, such as a checksum of the file and its options. The document has it, so that ' +
+      'you can tell whether to send it again.',
+  });
+
 const chunking = (limits: HttpLimits) =>
   z
     .object({
@@ -116,6 +126,7 @@ export const documentFields = (limits: HttpLimits) =>
     chunking: jsonText(chunking(limits)).meta({ description: 'JSON as in a body.' }),
     on_exists: emptyAsAbsent(onExists),
     expires_at: expiresAtText,
+    fingerprint: emptyAsAbsent(fingerprint),
     text_in_metadata: flagText.meta({ description: textMeaning }),
     wait: flagText.meta({ description: waitMeaning }),
   });
@@ -139,6 +150,7 @@ export const documentBody = (limits: HttpLimits) =>
     chunking: optional(chunking(limits)),
     on_exists: optional(onExists),
     expires_at: expiresAt,
+    fingerprint: optional(fingerprint),
     text_in_metadata: withDefault(z.boolean(), false).meta({ description: textMeaning }),
     wait: withDefault(z.boolean(), false).meta({ description: waitMeaning }),
   });
@@ -185,6 +197,7 @@ export const documentAnswer = z
       .string()
       .nullable()
       .meta({ description: `Of the file; ${unknownOf}` }),
+    fingerprint: z.string().nullable().meta({ description: 'As it was given; null: it was not.' }),
     updated_at: z.iso.datetime().nullable(),
   })
   .meta({ id: 'Document' });

@@ -167,7 +167,7 @@ export function httpThreadHandlers(main: MainServices, threads: HttpThreads, pee
       collection: string,
       { stream, ...file }: Omit<ArrivingFile, 'content'> & { stream: number },
     ) => service.documents.receive(collection, { ...file, content: arriving(peer().drawn<FilePiece>(stream)).content }),
-    ...handlersOf('documents', service.documents, ['add', 'list', 'get', 'delete']),
+    ...handlersOf('documents', service.documents, ['add', 'added', 'drop', 'list', 'get', 'delete']),
     ...handlersOf('quotas', main.quotas, ['reserve', 'settle', 'noteRefusal']),
     ...handlersOf('keyQuotas', service.keyQuotas, ['take', 'settle', 'giveBack', 'noteRefusal']),
     ...handlersOf('catalog', catalog, ['find', 'read', 'uidOf']),

@@ -138,9 +138,11 @@ function httpThreadKeyQuotas(main: ThreadPeer): KeyQuotasService {
 }
 
 function httpThreadDocuments(main: ThreadPeer): DocumentsService {
-  const { add, list, get, delete: remove } = remote<DocumentsService>(main, 'documents');
+  const { add, added, drop, list, get, delete: remove } = remote<DocumentsService>(main, 'documents');
   return {
     add,
+    added,
+    drop,
     list,
     get,
     delete: remove,

@@ -229,6 +229,7 @@ export class DocumentKind implements JobKind {
       bytes: file.bytes,
       sha256: file.sha256,
       chunking: input.chunking,
+      fingerprint: input.fingerprint ?? null,
       updatedAt: new Date(clock.wallMs()).toISOString(),
       generation: input.generation,
     };

@@ -5,13 +5,22 @@ import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-e
 import type { Logger } from '../../../shared/base/logs/logger';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { CollectionCatalog } from '../../service/collections/collection-catalog';
+import type { CollectionObstacle } from '../../service/collections/collection-obstacle';
 import { documentTypeOf } from '../../service/documents/formats/document-type';
 import type { Chunking } from '../../service/documents/formats/parsed-document';
 import { isJobs, type StoredDocuments } from '../../service/documents/stored-documents';
 import { storedFileName } from '../../service/documents/text-file';
+import type { StoreDedup } from '../../service/idempotency/store-dedup';
 import { isEnded, type JobView } from '../../service/jobs-service';
 import type { KeyWriter } from '../../service/keys/quota/key-quota';
-import type { AddedDocument, ArrivingFile, DocumentsService, NewDocument, ReceivedFile } from '../../service/service';
+import type {
+  AddedDocument,
+  ArrivingFile,
+  BegunDocument,
+  DocumentsService,
+  NewDocument,
+  ReceivedFile,
+} from '../../service/service';
 import type { JobRecord, NewJob } from '../record/job-record';
 import type { StoredJobs } from '../record/stored-jobs';
 import { DOCUMENT, documentExists, type DocumentInput } from './document-kind';
@@ -50,6 +59,7 @@ export class DocumentRequests implements DocumentsService {
       jobs: Pick<StoredJobs, 'newId' | 'get' | 'cancel' | 'underWayKnown'>;
       turns: Pick<DocumentTurns, 'begin' | 'jobsOf' | 'sweep'>;
       catalog: Pick<CollectionCatalog, 'known' | 'find'>;
+      obstacle: CollectionObstacle;
       config: Pick<Config, 'chunkSize' | 'chunkOverlap' | 'uploadBytesMax'>;
       clock: Clock;
       log: Pick<Logger, 'warn'>;
@@ -61,7 +71,10 @@ export class DocumentRequests implements DocumentsService {
   get: DocumentsService['get'] = (collection, id) => this.parts.stored.get(collection, id);
 
   async receive(collection: string, { name: given, content, bytesMax, holder }: ArrivingFile): Promise<ReceivedFile> {
-    const { files, jobs, room, config, catalog } = this.parts;
+    const { files, jobs, room, config, catalog, obstacle } = this.parts;
+    // An earlier controller runs no such jobs, and an earlier node shows their writes in part.
+    const reason = obstacle('documents', 'documents can be added');
+    if (reason !== null) throw new QuiverError('unavailable', reason);
     const { identity } = catalog.known(collection) ?? (await catalog.find(collection));
     const id = jobs.newId(DOCUMENT);
     const seen = new SeenFile(content, config.uploadBytesMax);
@@ -120,12 +133,37 @@ export class DocumentRequests implements DocumentsService {
     }
   }
 
-  async add(collection: string, document: NewDocument, waitMs: number, writer?: KeyWriter): Promise<AddedDocument> {
-    const { documentId, job } = await this.begun(collection, document, writer);
+  async add(
+    collection: string,
+    document: NewDocument,
+    waitMs: number,
+    writer?: KeyWriter,
+    dedup?: StoreDedup,
+  ): Promise<AddedDocument> {
+    const { documentId, job } = await this.begun(collection, document, writer, dedup);
     return { documentId, job: waitMs > 0 ? await this.ended(job, waitMs) : job };
   }
 
-  private async begun(collection: string, document: NewDocument, writer?: KeyWriter): Promise<AddedDocument> {
+  async added({ documentId, jobId }: BegunDocument, waitMs: number): Promise<AddedDocument> {
+    const job = await this.parts.jobs.get(jobId);
+    if (job === null)
+      throw new QuiverError(
+        'conflict',
+        `job ${jobId} of an earlier request with this Idempotency-Key is over, and no longer known`,
+      );
+    return { documentId, job: waitMs > 0 ? await this.ended(job, waitMs) : job };
+  }
+
+  drop(id: string): Promise<void> {
+    return this.discard({ id });
+  }
+
+  private async begun(
+    collection: string,
+    document: NewDocument,
+    writer: KeyWriter | undefined,
+    dedup: StoreDedup | undefined,
+  ): Promise<AddedDocument> {
     const { file } = document;
     try {
       const { subject, input } = await this.wanted(collection, document, writer);
@@ -137,7 +175,7 @@ export class DocumentRequests implements DocumentsService {
         input: { ...input, generation } satisfies DocumentInput,
         unit: 'chunks',
       });
-      const begun = this.parts.turns.begin(input, jobOf);
+      const begun = this.parts.turns.begin(input, jobOf, dedup);
       const job = await begun.catch((error: unknown) => this.begunThough(error, file));
       return { documentId: input.documentId, job };
     } catch (error) {
@@ -169,6 +207,7 @@ export class DocumentRequests implements DocumentsService {
       onExists,
       expiresAt = null,
       textInMetadata,
+      fingerprint,
       holder,
     } = document;
     const { identity } = catalog.known(collection) ?? (await catalog.find(collection));
@@ -187,6 +226,7 @@ export class DocumentRequests implements DocumentsService {
       onExists,
       expiresAt,
       textInMetadata,
+      ...(fingerprint !== undefined && { fingerprint }),
       ...(holder !== undefined && { holder }),
       ...(writer !== undefined && { writer: { identity: writer.identity, quota: writer.quota } }),
     };

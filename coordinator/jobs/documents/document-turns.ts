@@ -2,6 +2,8 @@ import type { ClusterStore, StoreEntry } from '../../../shared/cluster-store/clu
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { JobView } from '../../service/jobs-service';
 import type { StampClock } from '../../service/routing/stamp-clock';
+import { mustBeFirst, outcomeTransaction, type StoreDedup } from '../../service/idempotency/store-dedup';
+import type { BegunDocument } from '../../service/service';
 import type { NewJob } from '../record/job-record';
 import type { StoredJobs } from '../record/stored-jobs';
 
@@ -36,10 +38,13 @@ export class DocumentTurns {
     },
   ) {}
 
-  /** Begins the job that stores a document, with the generation of its upload. Errors: unavailable; commit_unknown. */
-  begin(place: DocumentPlace, jobOf: (generation: number) => NewJob): Promise<JobView> {
+  /**
+   * Begins the job that stores a document, with the generation of its upload; with a mark, once. Errors: unavailable,
+   * also where that was done meanwhile; commit_unknown.
+   */
+  begin(place: DocumentPlace, jobOf: (generation: number) => NewJob, dedup?: StoreDedup): Promise<JobView> {
     // Those of this process do not take turns from one another.
-    const begun = this.begun.then(() => this.beginNext(place, jobOf));
+    const begun = this.begun.then(() => this.beginNext(place, jobOf, dedup));
     this.begun = begun.catch(() => undefined);
     return begun;
   }
@@ -73,17 +78,23 @@ export class DocumentTurns {
       );
   }
 
-  private async beginNext(place: DocumentPlace, jobOf: (generation: number) => NewJob): Promise<JobView> {
+  private async beginNext(
+    place: DocumentPlace,
+    jobOf: (generation: number) => NewJob,
+    dedup: StoreDedup | undefined,
+  ): Promise<JobView> {
     const { store, jobs, stamps } = this.parts;
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const generation = Math.max(this.last.generation + 1, stamps.reserve(1));
       const job = jobOf(generation);
       const { record, guards, changes } = jobs.begun(job);
       const before = this.last.revision;
+      const once = outcomeTransaction(dedup, { documentId: place.documentId, jobId: job.id } satisfies BegunDocument);
       const result = await store.transact(
-        [{ key: GENERATION_PATH, revision: before }, ...guards],
+        [{ key: GENERATION_PATH, revision: before }, ...guards, ...once.guards],
         [
           ...changes,
+          ...once.changes,
           { type: 'put', key: GENERATION_PATH, value: JSON.stringify({ generation }) },
           { type: 'put', key: prefixOf(place) + job.id, value: '{}' },
         ],
@@ -92,6 +103,7 @@ export class DocumentTurns {
         this.last = { generation, revision: result.revision };
         return jobs.noteBegun(record, result.revision);
       }
+      mustBeFirst(dedup, result);
       const [found] = result.current;
       this.last = { generation: generationIn(found), revision: found?.revision ?? 0 };
       // The job is there already.

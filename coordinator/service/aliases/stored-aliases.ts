@@ -18,7 +18,7 @@ import type { CollectionObstacle } from '../collections/collection-obstacle';
 import { collectionPath } from '../collections/collection-record';
 import { LostAnswers } from '../collections/lost-answers';
 import { mustBeFirst, outcomeTransaction, type StoreDedup } from '../idempotency/store-dedup';
-import type { Scoped } from '../keys/collection-scope';
+import { roleFor, type Scoped } from '../keys/collection-scope';
 import { AliasNames, type AliasTenure, type KnownAlias } from './alias-names';
 import { mustWrite, seesAlias } from '../keys/alias-rights';
 
@@ -283,6 +283,7 @@ export class StoredAliases implements AliasesService {
     }
     if (next.size > ALIASES_MAX && next.size > table.size)
       throw new QuiverError('limit_exceeded', `there may be at most ${ALIASES_MAX} aliases; delete some first`);
+    if (caller !== undefined && next.size > table.size) mustLeaveRoom(next, table.size, caller);
     return { table: next, guards: [...guards].map(([key, revision]) => ({ key, revision })) };
   }
 
@@ -297,6 +298,19 @@ export class StoredAliases implements AliasesService {
   private all(): KnownAlias[] {
     return [...this.table].map(([alias, { collection, handsOn }]) => [alias, collection, handsOn]);
   }
+}
+
+/** A key that is limited to some names has no more aliases than are left for all others. Errors: limit_exceeded. */
+function mustLeaveRoom(table: AliasTable, before: number, caller: Scoped): void {
+  if (caller.collections === null) return;
+  let own = 0;
+  for (const alias of table.keys()) if (roleFor(caller, alias) !== null) own += 1;
+  if (own > ALIASES_MAX - before)
+    throw new QuiverError(
+      'limit_exceeded',
+      `there are ${own} aliases under the names of this key, and no more than are left for all others ` +
+        `(of ${ALIASES_MAX}); delete some first`,
+    );
 }
 
 /** Those that are named, once each, as far as they are there. */

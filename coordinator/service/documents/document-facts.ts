@@ -40,6 +40,8 @@ export interface DocumentFacts {
   bytes: number;
   sha256: string;
   chunking: Chunking;
+  /** The caller's own mark of what was sent; null: there is none. */
+  fingerprint: string | null;
   updatedAt: string;
   /** Of two uploads of a document the later one has the higher number. */
   generation: number;
@@ -112,8 +114,12 @@ function rowMetadata(fields: Record<string, unknown>, { textInMetadata }: Stored
   return { ...Object.fromEntries(all.filter((field) => !isTaken(field))), [ROW]: Object.fromEntries(taken) };
 }
 
-function wholeOf({ type, title, pages, chunks, bytes, sha256, chunking, updatedAt, generation }: DocumentFacts) {
-  return { type, title, pages, chunks, bytes, sha256, chunking, updated_at: updatedAt, generation };
+function wholeOf(facts: DocumentFacts) {
+  const { type, title, pages, chunks, bytes, sha256, chunking, fingerprint, updatedAt, generation } = facts;
+  return {
+    ...{ type, title, pages, chunks, bytes, sha256, chunking, updated_at: updatedAt, generation },
+    ...(fingerprint !== null && { fingerprint }),
+  };
 }
 
 /** The document that a first chunk tells of; of one that was uploaded, little is known. null: it tells of none. */
@@ -134,6 +140,7 @@ export function documentView(metadata: string): DocumentView | null {
     chunks: number(whole?.chunks),
     bytes: number(whole?.bytes),
     sha256: text(whole?.sha256),
+    fingerprint: text(whole?.fingerprint),
     updatedAt: text(whole?.updated_at),
   };
 }

@@ -28,6 +28,7 @@ export const FEATURES = [
   'list-parts',
   'boosts',
   'aliases',
+  'documents',
   'collection-models',
   'boosted-parts',
   'reembeds',

@@ -254,6 +254,7 @@ export function documentsSuite(context: SuiteContext): void {
             chunks: first.result.chunks,
             bytes: Buffer.byteLength(text),
             sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+            fingerprint: null,
             updated_at: expect.any(String),
           },
         ]);
@@ -309,6 +310,40 @@ export function documentsSuite(context: SuiteContext): void {
           headings: ['Pumps', 'Seals'],
           team: 'law',
         });
+      });
+
+      test('is added once under an Idempotency-Key, as JSON and as a form, and has its fingerprint', async () => {
+        const { api } = context;
+        const name = await context.collection({ dim: 384 });
+        const key = (of: string) => ({ headers: { 'idempotency-key': `added ${of} ${name}` } });
+        const json = (of: string, more = {}) =>
+          api.post(
+            '/v1/documents',
+            { collection_name: name, text: TEXT, wait: true, fingerprint: 'v1', ...more },
+            key(of),
+          );
+        const form = (of: string, content = TEXT, mark = 'v2') =>
+          api.upload(
+            [into(name), { name: 'fingerprint', value: mark }, { name: 'wait', value: 'true' }, file(content)],
+            { path: '/v1/documents', ...key(of) },
+          );
+        const isReplayed = (answer: { headers: Record<string, unknown> }) => answer.headers['idempotency-replayed'];
+        for (const add of [json, form]) {
+          const first = await add(add.name);
+          const again = await add(add.name);
+          expect(dataOf(again)).toEqual(dataOf(first));
+          expect(dataOf(first)).toMatchObject({ state: 'done' });
+          expect([isReplayed(first), isReplayed(again)]).toEqual([undefined, 'true']);
+          expect(dataOf(await add(`other ${add.name}`)).job_id).not.toBe(dataOf(first).job_id);
+        }
+        expect(errorOf(await json('json', { text: 'Another.' }), 422)).toContain('Idempotency-Key');
+        expect(errorOf(await form('form', 'Another.'), 422)).toContain('Idempotency-Key');
+        expect(errorOf(await form('form', TEXT, 'v3'), 422)).toContain('Idempotency-Key');
+        const { documents } = dataOf(await api.get(`/v1/collections/${name}/documents`));
+        expect(documents.map((one: any) => one.fingerprint).sort()).toEqual(['v1', 'v1', 'v2', 'v2']);
+        // A retry of what may be there only once is answered as the first time.
+        const once = () => json('error', { document_key: 'k', on_exists: 'error' });
+        expect(dataOf(await once()).document_id).toBe(dataOf(await once()).document_id);
       });
 
       test('what can’t be taken is refused, and says why', async () => {

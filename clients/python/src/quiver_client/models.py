@@ -1077,6 +1077,8 @@ class StoredDocument:
     sha256: str | None
     """Of the file; None for documents of /v1/documents/upload."""
     updated_at: datetime | None
+    fingerprint: str | None = None
+    """As it was given; None: it was not."""
 
 
 @dataclass(frozen=True)

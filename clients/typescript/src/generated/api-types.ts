@@ -544,6 +544,8 @@ export interface Document {
   bytes: number | null;
   /** Of the file; null for documents of /v1/documents/upload. */
   sha256: string | null;
+  /** As it was given; null: it was not. */
+  fingerprint: string | null;
   updated_at: string | null;
 }
 
@@ -3471,6 +3473,8 @@ export interface Operations {
       on_exists?: 'replace' | 'skip' | 'error';
       /** When the item expires, ISO 8601 with a zone: from then on it is gone for every read. A time that is over is allowed. null: at no time of its own, so that ttl_seconds of the collection counts, if it has that. Left out: at the time of its own that it has. */
       expires_at?: string | null;
+      /** Your own mark of what you send, such as a checksum of the file and its options. The document has it, so that you can tell whether to send it again. */
+      fingerprint?: string;
       /** Have each chunk’s text in its metadata, too, under `text`, as uploads have it. Default: false. */
       text_in_metadata?: boolean;
       /** Answer once the job is over, or after 25 s as it is then. Default: false. */

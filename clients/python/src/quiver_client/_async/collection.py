@@ -434,6 +434,7 @@ class AsyncCollection(AsyncSearches):
         chunking: Mapping[str, Any] | None = None,
         on_exists: Literal["replace", "skip", "error"] | None = None,
         expires_at: datetime | str | None = KEPT,
+        fingerprint: str | None = None,
         text_in_metadata: bool = False,
         wait: bool = False,
         on_progress: Callable[[UploadProgress], None] | None = None,
@@ -443,13 +444,14 @@ class AsyncCollection(AsyncSearches):
         ``file`` is a path, bytes, or an open binary file of a type that ``filename`` tells by its ending: txt, md, html, pdf,
         docx, csv or jsonl; or ``text`` is the document, of a ``type``. The answer comes once the service has it on stable
         storage; ``jobs.wait(answer.job_id)`` waits until it can be found, ``wait=True`` for some seconds of that.
-        ``chunking`` is as ``{"strategy": "headings", "size": 800}``; each chunk gets ``metadata``.
+        ``chunking`` is as ``{"strategy": "headings", "size": 800}``; each chunk gets ``metadata``. ``fingerprint`` is your own
+        mark of what you send; the document has it.
         """
         if (file is None) == (text is None):
             raise InvalidValueError("is to be given, or text, and not both", field="file")
         told = {
             "collection_name": self.name,
-            **given(document_key=document_key, on_exists=on_exists),
+            **given(document_key=document_key, on_exists=on_exists, fingerprint=fingerprint),
             **{name: value for name, value in expiry_body(expires_at=expires_at).items() if value is not None},
         }
         if file is None:

@@ -195,6 +195,43 @@ describe('room for files', () => {
   });
 });
 
+test('while a member of the cluster does not know documents as jobs, none is taken, and that is said', async () => {
+  plain.service.close();
+  const reason = 'documents can be added once every member is known to be able to';
+  plain = await plainService({ store, collectionObstacle: (feature) => (feature === 'documents' ? reason : null) });
+  const stored = store.transactions.length;
+  await expect(added(LONG)).rejects.toMatchObject({ kind: 'unavailable', message: reason });
+  expect(store.transactions.length).toBe(stored);
+});
+
+test('what is added once under a mark is begun once, and its job is answered', async () => {
+  const dedup = { token: 'a'.repeat(32), digest: 'b'.repeat(32), expiresAtMs: Date.now() + 60_000, sealingKey: '' };
+  const { documents } = plain.service;
+  const file = () => documents.receive('c', { name: 'a.txt', content: bytesOf(SHORT) });
+  const document = async (): Promise<NewDocument> => ({
+    file: await file(),
+    key: undefined,
+    metadata: undefined,
+    chunking: {},
+    onExists: 'replace',
+    expiresAt: undefined,
+    textInMetadata: false,
+  });
+  const first = await documents.add('c', await document(), 0, undefined, dedup);
+  await expect(documents.add('c', await document(), 0, undefined, dedup)).rejects.toMatchObject({
+    kind: 'unavailable',
+  });
+  expect((await plain.service.outcomes.find(dedup))?.result).toEqual({
+    documentId: first.documentId,
+    jobId: first.job.id,
+  });
+  const begun = { documentId: first.documentId, jobId: first.job.id };
+  expect((await documents.added(begun, 0)).job.id).toBe(first.job.id);
+  await expect(documents.added({ ...begun, jobId: 'document-0' }, 0)).rejects.toMatchObject({ kind: 'conflict' });
+  // The file of the second is gone.
+  expect(await wholes('/q/document-rooms/file/')).toBe(1);
+});
+
 describe('shares of the room', () => {
   const receive = (bytesMax: number, collection: string, holder?: string) =>
     plain.service.documents.receive(collection, { name: 'a.txt', content: bytesOf('Text.'), bytesMax, holder });

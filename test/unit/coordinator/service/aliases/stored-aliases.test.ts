@@ -320,3 +320,23 @@ test('a store that is put back to before an alias has none', async () => {
   end();
   expect(await service.aliases.list()).toEqual([]);
 });
+
+test('a key that is limited to some names has no more aliases than are left for others', async () => {
+  const { inner, service } = await setUp();
+  const record = { collection: 'one', createdAt: '', switchedAt: null, handsOn: 'admin' } as const;
+  const some = (prefix: string, count: number) =>
+    Array.from({ length: count }, (_, i): [string, typeof record] => [`${prefix}-${i}`, record]);
+  const put = (aliases: [string, typeof record][]) =>
+    inner.transact([], [{ type: 'put', key: ALIASES_PATH, value: aliasesToValue(new Map(aliases)) }]);
+  const caller = { role: 'readwrite', collections: [{ prefix: 't-' }, { name: 'one' }] } as const;
+  const create = (alias: string) => service.aliases.change([{ type: 'create', alias, collection: 'one' }], caller);
+  await put([...some('t', 900), ...some('other', 199)]);
+  await create('t-more');
+  await expect(create('t-most')).rejects.toMatchObject({
+    kind: 'limit_exceeded',
+    message: expect.stringContaining('left for all others'),
+  });
+  // Others have theirs, and what it has can be moved.
+  await service.aliases.change([{ type: 'create', alias: 'third', collection: 'one' }]);
+  await service.aliases.change([{ type: 'switch', alias: 't-1', collection: 'one' }], caller);
+});

@@ -12,6 +12,7 @@ const FACTS: DocumentFacts = {
   chunks: 100,
   bytes: 1,
   sha256: '',
+  fingerprint: null,
   chunking: { strategy: 'fixed', size: 16, overlap: 0, unit: 'characters' },
   updatedAt: '',
   generation: 1,
