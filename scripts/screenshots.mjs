@@ -27,7 +27,7 @@ const PICTURES = [
   {
     name: 'dashboard-search',
     hash: '#/collections/demo/search?mode=hybrid&q=a+planet+with+rings',
-    prepare: (page) => page.getByRole('listitem').nth(3).waitFor(),
+    prepare: searchAgain,
   },
   {
     name: 'dashboard-map',
@@ -75,6 +75,20 @@ async function showTraffic(page) {
     }
     await page.waitForTimeout(4000);
   }
+}
+
+/**
+ * The first search finds nothing prepared, and its times are those of nobody's day.
+ * @param {Page} page
+ */
+async function searchAgain(page) {
+  await page.getByRole('listitem').nth(3).waitFor();
+  for (let i = 0; i < 3; i++) {
+    const answered = page.waitForResponse((one) => new URL(one.url()).pathname.endsWith('search'));
+    await page.getByRole('button', { name: 'Search', exact: true }).click();
+    await answered;
+  }
+  await page.getByText('with the way here').waitFor();
 }
 
 /** @param {Page} page */
