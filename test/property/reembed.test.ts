@@ -435,6 +435,67 @@ test('items without a text make it fail with their ids, or are left out', async 
   }
 });
 
+test('a write that is under way at the switch has no vector of the model of before', async () => {
+  const twin = { name: 'twin', dim: OLD.dim };
+  const node = await new ShardNode({ factories: plainFactories, openStore: openMemoryStore }).start();
+  const models = () => new PlainEmbedding([hashingModel(OLD.name, OLD.dim), hashingModel(twin.name, twin.dim)]);
+  const { service: driving, store } = await plainService({ shardClient: node.client, embedding: models() });
+  let gate: Promise<void> | null = null;
+  let waiting = 0;
+  const shardClient = callsOf(node.client, async (run, isWrite) => {
+    waiting += 1;
+    if (isWrite) await gate;
+    return run();
+  });
+  const { service } = await plainService({ shardClient, store, embedding: models(), instanceId: 'clients' });
+  const resharder = await driving.driveReshards(ONLY_DRIVER, 0);
+  const own = { source: { vector: vectorOf('given', OLD.dim, 'own') }, metadata: '{}' };
+  try {
+    const embedding = { model: `local:${OLD.name}` };
+    await driving.collections.create({ ...newCollection(COLLECTION, { dim: OLD.dim, shards: 1 }), embedding });
+    await driving.vectors.upsert(COLLECTION, [{ ...own, externalId: 'own', text: 'first' }]);
+    const { id } = await driving.collections.reembed(COLLECTION, request({ embedding: { model: 'local:twin' } }));
+    const reaches = (step: string) =>
+      eventually(`it is ${step}`, async () => (await driving.jobs.get(id)).step === step);
+    await reaches('ready');
+    await eventually('the clients know the collection', async () =>
+      service.collections.get(COLLECTION).then(
+        () => true,
+        () => false,
+      ),
+    );
+    let open = (): void => undefined;
+    gate = new Promise((done) => (open = done));
+    waiting = 0;
+    const said = { ...own, vectorModel: OLD.name, text: 'said' };
+    const upsert = service.vectors.upsert(COLLECTION, [{ ...said, externalId: 'said' }]);
+    const several = service.vectors.upsert(COLLECTION, [
+      { externalId: 'of text', source: { text: 'of text' }, vectorModel: 'local:old', metadata: '{}', text: 'of text' },
+    ]);
+    const given = { externalId: 'own', vector: undefined, metadata: undefined };
+    const patched = service.vectors.patch(COLLECTION, { ...given, text: 'second' });
+    const outcomes = Promise.allSettled([upsert, several, patched]);
+    await eventually('all three are at the shard', () => waiting >= 4);
+    await driving.jobs.switch(id, undefined);
+    await reaches('switched');
+    open();
+    const refusal = { kind: 'conflict', message: expect.stringContaining('vectors of "twin"') };
+    expect(await outcomes).toEqual([
+      { status: 'rejected', reason: expect.objectContaining(refusal) },
+      { status: 'rejected', reason: expect.objectContaining(refusal) },
+      { status: 'fulfilled', value: expect.anything() },
+    ]);
+    const views = await fetched(driving.vectors.fetch(COLLECTION, ['own', 'said', 'of text'], { vectors: true }));
+    expect(views.map((view) => view?.text)).toEqual(['second', undefined, undefined]);
+    expect([...views[0].vector!]).toEqual([...vectorOf(twin.name, twin.dim, 'second')]);
+  } finally {
+    await resharder.close();
+    service.close();
+    driving.close();
+    await node.destroy();
+  }
+});
+
 test('it rests while it is paused, and is cancelled without a trace', async () => {
   const { story, node, close } = await started(2, seed);
   const { service } = story;

@@ -344,7 +344,15 @@ export class ShardedVectorsService implements VectorsService {
             once,
             writer,
             settle,
-            ...(embedded !== null && { remake: this.remaking(new Map([[operation, text as string]])) }),
+            remake: saying(
+              embedded !== null
+                ? this.remaking(new Map([[operation, text as string]]))
+                : // That it was given was seen beside the model of before.
+                  kept === 'given'
+                  ? async (current) => mustHaveSameVectors(collection, current)
+                  : asGiven,
+              new Map(vectorModel === undefined ? [] : [[operation, vectorModel]]),
+            ),
           }));
         if (outcome === 'absent') throw vectorNotFound(name, externalId);
         if (outcome === 'excess') throw excessError(1, externalId);
@@ -608,13 +616,16 @@ export class ShardedVectorsService implements VectorsService {
     // Nothing is looked up where all vectors were given.
     const remake =
       texts.length === 0
-        ? undefined
+        ? asGiven
         : this.remaking(
             new Map(
               items.flatMap(({ source }, i) => (source.vector === undefined ? [[operations[i], source.text]] : [])),
             ),
           );
-    return this.bounded.write(collection, operations, call, { ...options, settle, remake });
+    const said = new Map(
+      items.flatMap(({ vectorModel }, i) => (vectorModel === undefined ? [] : [[operations[i], vectorModel]])),
+    );
+    return this.bounded.write(collection, operations, call, { ...options, settle, remake: saying(remake, said) });
   }
 
   /** What makes vectors again of the texts of operations; other vectors were given. */
@@ -804,6 +815,19 @@ function viewOf({ externalId, metadata, text, vector, version, expiry }: StoredI
   if (expiry !== undefined) view.expiresAt = expiryTime(expiry);
   if (version !== undefined) view.version = version;
   return view;
+}
+
+/** The same, where callers said of which model the vectors of some operations are: they can't be of another one. */
+function saying(remake: RemakeVectors, said: ReadonlyMap<ItemOperation, string>): RemakeVectors {
+  if (said.size === 0) return remake;
+  return async (collection, operations) => {
+    for (const operation of operations) {
+      const model = said.get(operation);
+      if (model !== undefined)
+        checkVectorModel(collection, model, `external_id ${JSON.stringify(operation.externalId)}`);
+    }
+    await remake(collection, operations);
+  };
 }
 
 /** Why an item can't be in the collection; null: it can. `place`: among others; null: it is the only one. */
