@@ -154,6 +154,7 @@ export const COLLECTION_HISTORY: z.ZodType<CollectionHistory> = z.object({
   replacedMs: timeMs.optional(),
   order: count.optional(),
   awaits: z.literal(true).optional(),
+  away: listOf(z.object({ fromMs: timeMs, toMs: timeMs.nullable(), seenMs: timeMs }), OBJECTS_MAX).optional(),
 });
 
 export const LOGGED_STAGE: z.ZodType<Omit<LoggedStage, 'key'>> = z.object({

@@ -106,6 +106,22 @@ export interface CollectionHistory {
   order?: number | undefined;
   /** When it took over is not known yet: until then, `fromMs` is when it was seen. */
   awaits?: true | undefined;
+  /** When others were in its place, until it took over again; the earliest first. */
+  away?: HistoryAway[] | undefined;
+}
+
+/** `toMs` is null until its log tells it; `seenMs`: when it was seen to be in use again. */
+export interface HistoryAway {
+  fromMs: number;
+  toMs: number | null;
+  seenMs: number;
+}
+
+/** Whether a set of shards was what clients used at a time. */
+export function wasInUse({ fromMs, toMs, away = [] }: CollectionHistory, ms: number): boolean {
+  const holds = (span: { fromMs: number; toMs: number | null }): boolean =>
+    span.fromMs <= ms && (span.toMs === null || ms < span.toMs);
+  return holds({ fromMs, toMs }) && !away.some(holds);
 }
 
 /**

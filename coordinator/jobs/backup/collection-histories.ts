@@ -18,7 +18,7 @@ import {
   type ShardSet,
 } from '../../service/collections/reshard-record';
 import { bySuccession } from './kept-moments';
-import { closedOf, type KnownHistory, openedMs, type ShippedLogs, type ReportedLogs } from './shipped-logs';
+import { closedOf, type KnownHistory, openedMs, reopenedMs, type ShippedLogs, type ReportedLogs } from './shipped-logs';
 
 const CHECK_EVERY_MS = 2_000;
 
@@ -84,11 +84,12 @@ export class CollectionHistories {
     }
     const present = new Set(records.map(({ uid }) => uid));
     const isOpen = (history: CollectionHistory): boolean =>
-      history.awaits === true || (history.toMs === null && !present.has(history.uid));
+      history.awaits === true || (history.toMs === null && !present.has(history.uid)) || isPending(history);
     if (![...known.values()].some(isOpen)) return;
     const reported = await this.reported();
     for (const history of [...known.values()].sort(bySuccession))
       if (history.awaits === true) await this.noteExchange(history, reported);
+    for (const { uid } of [...known.values()].filter(isPending)) await this.noteReturn(known.get(uid)!, reported);
     const latest = new Map<string, KnownHistory>();
     for (const history of known.values()) {
       const other = latest.get(history.identity);
@@ -117,7 +118,10 @@ export class CollectionHistories {
     };
   }
 
-  /** What is in use again was put back, with all that the service knew: what came behind it is no more. */
+  /**
+   * What is in use again: it took over again from those that had replaced it, which its log tells; or it was put back,
+   * with all that the service knew, and what came behind it is no more.
+   */
   private async reopen(
     history: KnownHistory,
     record: CollectionRecord,
@@ -132,7 +136,37 @@ export class CollectionHistories {
         { ...other, toMs: deletedMs(other, { records, nowMs: this.parts.clock.wallMs(), reported }) },
         other.isSealed,
       );
-    await this.put({ ...this.renewed(history, record), toMs: null, order: this.nextOrder() });
+    const { away = [], replacedMs } = history;
+    const seenMs = this.parts.clock.wallMs();
+    await this.put({
+      ...this.renewed(history, record),
+      toMs: null,
+      order: this.nextOrder(),
+      ...(replacedMs !== undefined && { away: [...away, { fromMs: replacedMs, toMs: null, seenMs }] }),
+    });
+  }
+
+  /** As soon as the logs say when others were in its place, or that they were not: then it was put back. */
+  private async noteReturn(history: CollectionHistory, reported: ReportedLogs): Promise<void> {
+    const { uid, identity, shards, away = [] } = history;
+    const { fromMs, seenMs } = away.at(-1)!;
+    const names = Array.from({ length: shards }, (_, shard) => shardName({ collectionUid: uid, shard }));
+    const toMs = reopenedMs(
+      names.map((name) => reported.stages.get(name) ?? []),
+      fromMs,
+    );
+    const isTold = names.every((name) => (reported.heads.get(name)?.untilMs ?? 0) >= seenMs);
+    if (toMs === null && !isTold) return;
+    const before = [...this.known!.values()]
+      .filter((other) => other.identity === identity && bySuccession(other, history) < 0)
+      .sort(bySuccession)
+      .at(-1);
+    // Nothing came to the others after they were closed.
+    if (toMs !== null && before !== undefined && before.toMs !== null && before.toMs > fromMs)
+      await this.put({ ...before, toMs, replacedMs: toMs }, before.isSealed);
+    const spans = [...away.slice(0, -1), ...(toMs === null ? [] : [{ fromMs, toMs, seenMs }])];
+    const { away: _away, ...rest } = history;
+    await this.put({ ...rest, ...(spans.length > 0 && { away: spans }) });
   }
 
   /**
@@ -206,6 +240,11 @@ export class CollectionHistories {
     await this.parts.logs.putHistory(history, isSealed);
     this.known!.set(history.uid, { ...history, isSealed });
   }
+}
+
+/** When others were in its place is not known yet. */
+function isPending({ away }: CollectionHistory): boolean {
+  return away?.at(-1)?.toMs === null;
 }
 
 /** What a record tells of its set of shards. */

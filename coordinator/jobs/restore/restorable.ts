@@ -78,7 +78,7 @@ export async function restorableOf(
       };
     }),
   };
-  const stretches = stretchesOf(reaches as Reach[]);
+  const stretches = withoutAway(stretchesOf(reaches as Reach[]), history);
   if (stretches.length === 0) return [{ ...view, from: null, until: null }];
   return stretches.map(({ fromMs, untilMs }) => ({ ...view, from: iso(fromMs), until: iso(untilMs) }));
 }
@@ -92,6 +92,23 @@ function stretchesOf(reaches: readonly Reach[]): { fromMs: number; untilMs: numb
     else stretches.push({ fromMs, untilMs });
   }
   return stretches;
+}
+
+/** Others were in its place then, and their logs have what came. */
+function withoutAway(
+  stretches: readonly { fromMs: number; untilMs: number }[],
+  { away = [] }: CollectionHistory,
+): { fromMs: number; untilMs: number }[] {
+  return away
+    .reduce(
+      (left, { fromMs, toMs }) =>
+        left.flatMap((one) => [
+          { fromMs: one.fromMs, untilMs: Math.min(one.untilMs, fromMs - 1) },
+          { fromMs: Math.max(one.fromMs, toMs ?? Infinity), untilMs: one.untilMs },
+        ]),
+      [...stretches],
+    )
+    .filter((one) => one.fromMs <= one.untilMs);
 }
 
 function iso(ms: number): string {

@@ -1,4 +1,5 @@
 import { isUnreadable } from '../../../shared/backup-store/backup-format';
+import { wasInUse } from '../../../shared/backup-store/log-format';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { NewRestore } from '../../service/service';
 import type { BackupRepository, StoredBackup } from '../backup/backup-repository';
@@ -51,9 +52,7 @@ export class RestoreMoment {
     const byTime = typeof until === 'string';
     const ms = byTime ? Date.parse(until) : NaN;
     const names = byTime ? input.collections : (input.collections ?? Object.keys(until.positions));
-    const there = byTime
-      ? all.filter(({ fromMs, toMs }) => fromMs <= ms && (toMs === null || ms < toMs))
-      : newestOf(all);
+    const there = byTime ? all.filter((history) => wasInUse(history, ms)) : newestOf(all);
     for (const name of [...(names ?? []), ...Object.keys(input.rename)]) {
       if (there.some((one) => one.name === name)) continue;
       if (byTime && all.some((one) => one.name === name))

@@ -19,6 +19,7 @@ import {
   headsKey,
   type LogHead,
   stageKey,
+  wasInUse,
 } from '../../../../../shared/backup-store/log-format';
 import type { ClusterStore } from '../../../../../shared/cluster-store/cluster-store';
 import { silentLogger } from '../../../../../shared/base/logs/logger';
@@ -282,6 +283,61 @@ test('a collection that was deleted ends before another one of its name begins, 
   await tell({ 'other.0': 9_000_000 });
   await store.transact([], [{ type: 'delete', key: collectionPath('things') }]);
   expect((await look()).other).toEqual({ fromMs: 2_500, toMs: 9_000_001 });
+});
+
+test('a set that took over again was away while others were in its place, and so they end', async () => {
+  await put(recordOf('first', 1));
+  await look();
+  await put(recordOf('second', 1));
+  await stage('first.0', 3, 2_190, 1, 'closed');
+  await stage('second.0', 1, 2_100, 1, 'filling');
+  await stage('second.0', 2, 2_200, 1, 'open');
+  await look();
+  await stage('first.0', 4, 2_300, 2, 'filling');
+  await stage('second.0', 5, 5_000, 2, 'closed');
+  await put(recordOf('first', 1));
+  const inUse = async (atMs: number): Promise<string[]> =>
+    (await logs.histories()).filter((history) => wasInUse(history, startMs + atMs)).map(({ uid }) => uid);
+  // Its log does not tell yet when it took over again.
+  await look();
+  expect([await inUse(2_199), await inUse(4_000)]).toEqual([['first'], ['second']]);
+  await stage('first.0', 5, 5_010, 2, 'open');
+  expect(await look()).toEqual({ first: { fromMs: 0, toMs: null }, second: { fromMs: 2_200, toMs: 5_010 } });
+  expect([await inUse(2_199), await inUse(2_200), await inUse(5_009)]).toEqual([['first'], ['second'], ['second']]);
+  expect([await inUse(5_010), await inUse(50_000)]).toEqual([['first'], ['first']]);
+  // Again, and this time somebody else sees it.
+  await put(recordOf('third', 1));
+  await stage('first.0', 6, 9_000, 3, 'closed');
+  await stage('third.0', 1, 8_000, 3, 'filling');
+  await stage('third.0', 2, 9_100, 3, 'open');
+  await look();
+  histories.forget();
+  await put(recordOf('first', 1));
+  await stage('first.0', 7, 9_200, 4, 'filling');
+  await stage('first.0', 8, 11_000, 4, 'open');
+  await look();
+  expect([await inUse(4_000), await inUse(6_000), await inUse(10_000), await inUse(11_000)]).toEqual([
+    ['second'],
+    ['first'],
+    ['third'],
+    ['first'],
+  ]);
+});
+
+test('a set that was put back, and not filled again, was away at no time', async () => {
+  await put(recordOf('first', 1));
+  await look();
+  await put(recordOf('second', 1));
+  await stage('second.0', 1, 2_100, 1, 'filling');
+  await stage('second.0', 2, 2_200, 1, 'open');
+  await look();
+  await put(recordOf('first', 1));
+  await look();
+  await tell({ 'first.0': 100_000, 'second.0': 3_000 });
+  clock.advance(100_000);
+  await look();
+  const [first] = await logs.histories();
+  expect([first.uid, first.away, wasInUse(first, startMs + 4_000)]).toEqual(['first', undefined, true]);
 });
 
 test('a set that is in use again, because the data were put back, is the last one', async () => {
