@@ -49,9 +49,10 @@ export function addAskCommand(program: Command, context: CommandContext): void {
     .action(async (name: string, words: string[], options: AskOptions) => {
       const { client } = connect(context, options);
       const request = requestOf(name, words.join(' '), options);
-      if (options.json) return printJson(context, await client.answer(request));
+      // A stream in any case: as long as the model writes, there is an answer.
       for await (const event of client.answerStream(request, { signal: context.signal })) {
-        if (event.type === 'text') context.output.write(printableLines(event.text));
+        if (event.type === 'text' && !options.json) context.output.write(printableLines(event.text));
+        else if (event.type === 'answer' && options.json) printJson(context, event.answer);
         else if (event.type === 'answer') printSupport(context, event.answer);
       }
     });

@@ -8,6 +8,9 @@ import { showProgress } from '../terminal/progress';
 import { table } from '../terminal/table';
 import { type ConnectionOptions, connect, connected, wholeNumber } from './connected-command';
 
+/** The largest that the service gives. */
+const PAGE = 1_000;
+
 type JobOptions = ConnectionOptions & { json?: true };
 
 /** Long work of the service: what there is, how far it is, and to wait for it. */
@@ -22,9 +25,11 @@ export function addJobCommands(program: Command, context: CommandContext): void 
     .option('--json', 'print JSON')
     .option('--kind <kind>', 'those of one kind, as "backup"')
     .option('--state <state>', 'those that are queued, running, paused, done, failed or cancelled')
-    .action(async (options: JobOptions & { kind?: string; state?: NonNullable<JobsQuery['state']> }) => {
+    .option('--collection <name>', 'those that work on a collection')
+    .action(async (options: JobOptions & Pick<JobsQuery, 'kind' | 'state' | 'collection'>) => {
       const found: Job[] = [];
-      for await (const job of connect(context, options).client.jobs.list({ kind: options.kind, state: options.state }))
+      const { kind, state, collection } = options;
+      for await (const job of connect(context, options).client.jobs.list({ kind, state, collection, limit: PAGE }))
         found.push(job);
       if (options.json) return printJson(context, found);
       context.output.write(

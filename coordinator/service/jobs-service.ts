@@ -32,6 +32,8 @@ export type JobState = (typeof JOB_STATES)[number];
 export interface JobsPage {
   kind?: string | undefined;
   state?: JobState | undefined;
+  /** The collection that they work on. */
+  collection?: string | undefined;
   /** `nextCursor` of the page before; default: the first page. */
   cursor?: string | undefined;
   limit: number;

@@ -1,20 +1,22 @@
 import { useRef, useState } from 'preact/hooks';
 import { call, messageOf, path } from '../api/client';
 import type { Collection, Job, StoredDocument } from '../api/shapes';
+import { DropPlace, FileButton, useDropGuard } from '../parts/file-drop';
 import { bytes, count, dateTime, percent, plural } from '../parts/format';
 import { Busy, Failure, Meter } from '../parts/notice';
 import { Question } from '../parts/question';
 import { usePolling } from '../state/polling';
 import { mayWrite } from '../state/session';
-import { DropPlace } from '../upload/drop-place';
 import { sendFile } from '../upload/upload-request';
-import { useDropGuard } from '../upload/upload-page';
 import { nameOf } from './document-name';
 import { DocumentPanel } from './document-panel';
 
 const SHOWN = 100;
 const POLL_MS = 3_000;
 const JOBS_SHOWN = 20;
+const JOBS_ASKED = 200;
+/** The order in which they are shown; others are not. */
+const SHOWN_STATES: readonly Job['state'][] = ['running', 'failed', 'paused', 'queued'];
 /** What the service reads. */
 const ACCEPTED = '.txt,.md,.markdown,.html,.htm,.pdf,.docx,.csv,.jsonl,.ndjson';
 
@@ -38,8 +40,11 @@ export function DocumentsPage({ collection, onStored }: { collection: Collection
     call<'get_collections_name_documents'>('GET', path('/v1/collections/', name, '/documents') + query, { signal }),
   );
   const jobs = usePolling(`document-jobs/${name}`, POLL_MS, async (signal) => {
-    const found = await call<'get_jobs'>('GET', '/v1/jobs?kind=document&limit=200', { signal });
-    return found.jobs.filter((job) => job.collection === name && job.state !== 'done' && job.state !== 'cancelled');
+    const asked = `/v1/jobs?kind=document&collection=${encodeURIComponent(name)}&limit=${JOBS_ASKED}`;
+    const found = await Promise.all(
+      [asked, `${asked}&state=failed`].map((query) => call<'get_jobs'>('GET', query, { signal })),
+    );
+    return toShow(found.flatMap((one) => one.jobs));
   });
   useDropGuard();
 
@@ -68,7 +73,16 @@ export function DocumentsPage({ collection, onStored }: { collection: Collection
         <DropPlace label="Add documents" onFiles={(files) => void add(files)}>
           <h2>Drop documents here</h2>
           <p class="quiet">Texts, Markdown, HTML, PDF, DOCX, CSV and JSON lines. One of the same name is replaced.</p>
-          <FileButton label="Choose documents" isPrimary isMultiple onFiles={(files) => void add(files)} />
+          <FileButton
+            label="Choose files"
+            filesLabel="Choose documents: files"
+            accept={ACCEPTED}
+            isPrimary
+            isMultiple
+            onFiles={(files) => void add(files)}
+          >
+            Choose files
+          </FileButton>
         </DropPlace>
       )}
       <UnderWay sending={sending} jobs={jobs.data ?? []} />
@@ -109,8 +123,12 @@ export function DocumentsPage({ collection, onStored }: { collection: Collection
                           {one.document_key !== null && (
                             <FileButton
                               label={`Replace ${nameOf(one)}`}
+                              filesLabel={`Replace ${nameOf(one)}: files`}
+                              accept={ACCEPTED}
                               onFiles={(files) => void add(files, one.document_key ?? undefined)}
-                            />
+                            >
+                              Replace
+                            </FileButton>
                           )}
                           <button
                             type="button"
@@ -164,43 +182,11 @@ export function DocumentsPage({ collection, onStored }: { collection: Collection
   );
 }
 
-function FileButton({
-  label,
-  isPrimary = false,
-  isMultiple = false,
-  onFiles,
-}: {
-  label: string;
-  isPrimary?: boolean;
-  isMultiple?: boolean;
-  onFiles: (files: Iterable<File>) => void;
-}) {
-  const input = useRef<HTMLInputElement>(null);
-  return (
-    <>
-      <input
-        ref={input}
-        type="file"
-        multiple={isMultiple}
-        accept={ACCEPTED}
-        class="visually-hidden"
-        tabIndex={-1}
-        aria-label={`${label}: files`}
-        onChange={(event) => {
-          onFiles([...(event.currentTarget.files ?? [])]);
-          event.currentTarget.value = '';
-        }}
-      />
-      <button
-        type="button"
-        class={isPrimary ? 'primary' : 'tight'}
-        aria-label={label}
-        onClick={() => input.current?.click()}
-      >
-        {isPrimary ? 'Choose files' : 'Replace'}
-      </button>
-    </>
-  );
+/** Of jobs, the newest first, the first of each document: it is past what became of the others. */
+function toShow(jobs: readonly Job[]): Job[] {
+  const bySubject = new Map<string, Job>();
+  for (const job of jobs) if (!bySubject.has(job.subject)) bySubject.set(job.subject, job);
+  return SHOWN_STATES.flatMap((state) => [...bySubject.values()].filter((job) => job.state === state));
 }
 
 /** Files on their way, and documents whose jobs are not over, or have failed. */

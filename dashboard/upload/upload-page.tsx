@@ -1,9 +1,9 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { call, isAbort, messageOf, path } from '../api/client';
 import type { Collection } from '../api/shapes';
+import { DropPlace, FileButton, useDropGuard } from '../parts/file-drop';
 import { bytes, percent, plural } from '../parts/format';
 import { Meter } from '../parts/notice';
-import { DropPlace } from './drop-place';
 import { uploadFile } from './upload-request';
 
 interface Upload {
@@ -22,7 +22,6 @@ const STORED_POLL_MS = 2000;
 
 export function UploadPage({ collection, onStored }: { collection: Collection; onStored: () => void }) {
   const [uploads, setUploads] = useState<Upload[]>([]);
-  const input = useRef<HTMLInputElement>(null);
   const nextId = useRef(1);
   const queue = useRef<Upload[]>([]);
   useDropGuard();
@@ -54,8 +53,8 @@ export function UploadPage({ collection, onStored }: { collection: Collection; o
     isRunning.current = false;
   };
 
-  const add = (files: Iterable<File>): void => {
-    const added = [...files].map((file): Upload => ({
+  const add = (files: File[]): void => {
+    const added = files.map((file): Upload => ({
       id: nextId.current++,
       file,
       state: 'waiting',
@@ -79,22 +78,16 @@ export function UploadPage({ collection, onStored }: { collection: Collection; o
       <DropPlace label="Upload documents" onFiles={add}>
         <h2>Drop text files here</h2>
         <p class="quiet">UTF-8 .txt files are cut into passages, embedded and stored, all of a file or nothing.</p>
-        <input
-          ref={input}
-          type="file"
-          multiple
+        <FileButton
+          label="Choose files"
+          filesLabel="Text files"
           accept=".txt,text/plain"
-          class="visually-hidden"
-          tabIndex={-1}
-          aria-label="Text files"
-          onChange={(event) => {
-            add(event.currentTarget.files ?? []);
-            event.currentTarget.value = '';
-          }}
-        />
-        <button type="button" class="primary" onClick={() => input.current?.click()}>
+          isPrimary
+          isMultiple
+          onFiles={add}
+        >
           Choose files
-        </button>
+        </FileButton>
       </DropPlace>
       {uploads.length > 0 && (
         <section class="card" aria-label="Uploads">
@@ -169,17 +162,4 @@ function watchCount(collection: string, onGrown: (vectors: number) => void): { s
       stop.abort();
     },
   };
-}
-
-/** A drop beside the place would leave the page for the file. */
-export function useDropGuard(): void {
-  useEffect(() => {
-    const refuse = (event: DragEvent): void => event.preventDefault();
-    addEventListener('dragover', refuse);
-    addEventListener('drop', refuse);
-    return () => {
-      removeEventListener('dragover', refuse);
-      removeEventListener('drop', refuse);
-    };
-  }, []);
 }

@@ -2,6 +2,9 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
+import { measureFolder } from './documents-folder.mjs';
+import { makeFolder } from './documents-made.mjs';
+import { measureQueue } from './documents-queue.mjs';
 import { writeFigures } from './figures-file.mjs';
 import { median } from './measure.mjs';
 import { processorSeconds } from './process-facts.mjs';
@@ -12,6 +15,13 @@ export const DOCUMENTS_USAGE = `npm run bench -- documents [options]
 How long documents take from their bytes to their chunks: reading in the process of parsers, and cutting in this one; both by the
 clock and, in brackets, of a processor. The first round starts the process.
 
+With --folder, what a service makes of a folder of files beside its model alone, which embeds the same texts, in turns: the rate,
+which files are refused, and whether each other is found. Files below \`broken/\` are to be refused. With --queued, what documents
+take that wait, and how many are stored in a second.
+
+  --folder PATH   with --model PATH, a folder of a model, --threads N (2) and --slices N turns (4)
+  --make PATH     only fills a folder with --files N (1000), from real ones below --from FOLDER of up to --bytes N (120000)
+  --queued N      documents, embedded, or with --nodes N of a cluster
   --megabytes N   of a Markdown file that is made (10)
   --pages N       of a PDF that is made, of 45 lines each (100)
   --file PATH     measured as well; as often as wanted
@@ -34,12 +44,39 @@ export async function documentsBench(words) {
       pages: { type: 'string', default: '100' },
       file: { type: 'string', multiple: true, default: [] },
       rounds: { type: 'string', default: '5' },
+      folder: { type: 'string' },
+      model: { type: 'string' },
+      threads: { type: 'string', default: '2' },
+      slices: { type: 'string', default: '4' },
+      make: { type: 'string' },
+      files: { type: 'string', default: '1000' },
+      bytes: { type: 'string', default: '120000' },
+      from: { type: 'string', multiple: true, default: ['/usr/share/doc', 'node_modules'] },
+      queued: { type: 'string' },
+      nodes: { type: 'string', default: '0' },
       json: { type: 'string' },
       help: { type: 'boolean' },
     },
   });
   if (values.help) {
     process.stdout.write(DOCUMENTS_USAGE);
+    return;
+  }
+  if (values.make !== undefined) {
+    makeFolder({
+      folder: values.make,
+      count: Number(values.files),
+      from: values.from,
+      bytes: Number(values.bytes),
+    });
+    return;
+  }
+  if (values.folder !== undefined || values.queued !== undefined) {
+    const figures =
+      values.folder === undefined
+        ? { queue: await measureQueue({ count: Number(values.queued), nodes: Number(values.nodes) }) }
+        : { folder: await measureFolder(folderOptions(values)) };
+    if (values.json !== undefined) writeFigures(values.json, figures);
     return;
   }
   const files = [
@@ -58,6 +95,11 @@ export async function documentsBench(words) {
     measured.push(figures);
   }
   if (values.json !== undefined) writeFigures(values.json, { documents: measured });
+}
+
+function folderOptions({ folder, model, threads, slices }) {
+  if (model === undefined) throw new Error(`--model is missing\n\n${DOCUMENTS_USAGE}`);
+  return { folder, model, threads: Number(threads), slices: Number(slices) };
 }
 
 async function measureDocument(name, bytes, rounds) {

@@ -90,6 +90,16 @@ describe('files that others made', () => {
     expect(document.text.length).toBe(characters);
   });
 
+  test('headings of one page of a PDF stand where their words do', async () => {
+    parser = openDocumentParser();
+    const { headings, text, pages } = await read('a.pdf', readFileSync(join(FIXTURES, 'handbook.pdf')));
+    const begins = headings.map(({ start }) => text.slice(start).split('\n', 1)[0]);
+    expect(begins.map((line) => line.replace(/\s/g, ''))).toEqual(
+      headings.map(({ title }) => title.replace(/\s/g, '')),
+    );
+    expect(headings.filter(({ start }) => start < pages[1])).toHaveLength(3);
+  });
+
   test('each is expected', () => {
     expect(readdirSync(FIXTURES).sort()).toEqual([...Object.keys(EXPECTED), 'README.md', 'expected.json'].sort());
   });

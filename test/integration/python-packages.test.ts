@@ -9,6 +9,7 @@ import {
   reasonToSkip,
   runPython,
 } from '../support/machines/python-packages';
+import { freePorts } from '../support/servers/free-ports';
 
 /**
  * The Python packages' own tests, against a real process, and their types and rules, with what Python has at hand.
@@ -26,11 +27,10 @@ const CHECKS: [name: string, module: string, words: string[]][] = [
 
 const able = PYTHON_PACKAGES.filter((one) => reasonToSkip(one) === null);
 
-function story(pythonPackage: PythonPackage, server: EmbeddedProcess): void {
+function story(pythonPackage: PythonPackage, environment: Record<string, string>): void {
   const reason = reasonToSkip(pythonPackage);
   const whereAble = reason === null ? test : test.skip;
   whereAble(`its tests pass${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
-    const environment = { QUIVER_URL: server.baseUrl, QUIVER_API_KEY: server.apiKey };
     const { status, output } = runPython(pythonPackage, PYTEST, { environment, timeoutMs: TESTS_MS });
     expect(status === 0 ? '' : output).toBe('');
     expect(output).toMatch(/\d+ passed/);
@@ -46,18 +46,34 @@ function story(pythonPackage: PythonPackage, server: EmbeddedProcess): void {
 
 describe('the Python packages', () => {
   const backups = mkdtempSync(join(tmpdir(), 'quiver-python-backups-'));
-  const server = new EmbeddedProcess({ environment: { BACKUP_TARGET: `file:${backups}` } });
+  let server: EmbeddedProcess | null = null;
+  const environment: Record<string, string> = {};
   beforeAll(async () => {
-    if (able.length > 0) await server.start();
+    if (able.length === 0) return;
+    // A language model is what a test listens with there.
+    const [llm] = await freePorts(1);
+    server = new EmbeddedProcess({
+      environment: {
+        BACKUP_TARGET: `file:${backups}`,
+        LLM_BASE_URL: `http://127.0.0.1:${llm}/v1`,
+        LLM_MODELS: 'small',
+      },
+    });
+    await server.start();
+    Object.assign(environment, {
+      QUIVER_URL: server.baseUrl,
+      QUIVER_API_KEY: server.apiKey,
+      QUIVER_TEST_LLM_PORT: String(llm),
+    });
   });
   afterAll(async () => {
-    await server.destroy();
+    await server?.destroy();
     rmSync(backups, { recursive: true, force: true });
   });
 
   for (const pythonPackage of PYTHON_PACKAGES) {
     describe(`in ${pythonPackage.folder}`, () => {
-      story(pythonPackage, server);
+      story(pythonPackage, environment);
     });
   }
 });

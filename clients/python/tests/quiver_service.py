@@ -28,18 +28,22 @@ class Server:
 
     url: str
     api_key: str
+    llm_port: int | None
+    """Where it looks for its language model, which a test may be; None: it has another, or none."""
 
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
     url = os.environ.get("QUIVER_URL")
     if url is not None:
-        yield Server(url, os.environ["QUIVER_API_KEY"])
+        llm = os.environ.get("QUIVER_TEST_LLM_PORT")
+        yield Server(url, os.environ["QUIVER_API_KEY"], None if llm is None else int(llm))
         return
     program, node = CHECKOUT / "scripts" / "quiver.cjs", shutil.which("node")
     if node is None or not program.exists():
         pytest.skip("no service: QUIVER_URL is not set, and there is no checkout with Node to start one")
     port, data, backups = _free_port(), tempfile.mkdtemp(prefix="quiver-python-"), tempfile.mkdtemp(prefix="quiver-python-backups-")
+    llm_port = _free_port()
     settings = {
         "PORT": str(port),
         "HOST": "127.0.0.1",
@@ -49,13 +53,15 @@ def server() -> Iterator[Server]:
         "API_KEY": "test-admin-key",
         "RATE_LIMIT_PER_MINUTE": "0",
         "EMBEDDING_MODEL": "builtin",
+        "LLM_BASE_URL": f"http://127.0.0.1:{llm_port}/v1",
+        "LLM_MODELS": "small",
         "LOG_LEVEL": "warn",
     }
     process = subprocess.Popen([node, str(program), "embedded"], env={"PATH": os.environ["PATH"], **settings})
     try:
         address = f"http://127.0.0.1:{port}"
         _wait_until_ready(address, process)
-        yield Server(address, settings["API_KEY"])
+        yield Server(address, settings["API_KEY"], llm_port)
     finally:
         process.terminate()
         process.wait()

@@ -53,7 +53,9 @@ export function jobEndpoints({ jobs, aliases }: { jobs: JobsService; aliases: Al
       query: schemas.jobsQuery,
       answer: { type: 'data', schema: schemas.jobsAnswer },
       handle: async ({ query, key }) => {
-        const page = await jobs.list(query, await seeingOf(key, aliases));
+        const { collection: named, ...asked } = query;
+        const collection = named === undefined ? undefined : await aliases.names.resolve(named);
+        const page = await jobs.list({ ...asked, collection }, await seeingOf(key, aliases));
         return dataAnswer({ jobs: page.jobs.map(jobData), next_cursor: page.nextCursor });
       },
     }),

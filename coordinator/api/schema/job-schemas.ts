@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { JOB_STATES } from '../../service/jobs-service';
-import { integerTextWithDefault } from '../fields/fields';
+import { collectionName, integerTextWithDefault } from '../fields/fields';
 
 /** Some hold the name of a collection and that of a node. */
 const ID_MAX = 512;
@@ -12,6 +12,9 @@ export const jobParameters = z.object({ id: z.string().min(1).max(ID_MAX) });
 export const jobsQuery = z.object({
   kind: z.string().min(1).max(64).optional().meta({ description: 'Those of one kind, such as `backup`.' }),
   state: z.enum(JOB_STATES).optional(),
+  collection: collectionName
+    .optional()
+    .meta({ description: 'Those that work on a collection; an alias names one, too.' }),
   limit: integerTextWithDefault(1, LIMIT_MAX, LIMIT_DEFAULT),
   cursor: z
     .string()

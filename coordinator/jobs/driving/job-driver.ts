@@ -46,6 +46,8 @@ export interface DrivenWork<Content extends object> {
 
 /** What a driver is at. */
 export interface Runs<Content> {
+  /** Keys of all that run. */
+  running(): Iterable<string>;
   isRunning(key: string): boolean;
   /** Whether its next attempt is to come later. */
   isResting(found: Watched<Content>): boolean;
@@ -131,7 +133,8 @@ export class JobDriver<Content extends object> {
     const nowMs = this.parts.clock.monotonicMs();
     const isRunning = (key: string): boolean => this.running.has(key);
     const isResting = (found: Watched<Content>): boolean => this.attemptsAt(found).notBeforeMs > nowMs;
-    for (const found of work.due({ isRunning, isResting }))
+    const running = (): Iterable<string> => this.running.keys();
+    for (const found of work.due({ running, isRunning, isResting }))
       if (!isRunning(found.key) && !isResting(found)) this.begin(found);
   }
 

@@ -9,6 +9,7 @@ import type { StoredJudgements } from '../../service/judgements/stored-judgement
 import type { SearchRequest } from '../../service/search-request';
 import type { FoundList, SearchService } from '../../service/service';
 import type { JobKind, RunningJob } from '../record/job-kind';
+import type { AskedJobs } from '../record/job-source';
 import type { StoredJobs } from '../record/stored-jobs';
 
 export const EVALUATE = 'evaluate';
@@ -193,9 +194,8 @@ export class JudgementRequests implements JudgementsService {
     const { stored, jobs } = this.parts;
     const { identity, revision } = await stored.find(collection, request.name);
     // A client that begins them faster than they end would fill the store.
-    const isWaiting = (job: JobView): boolean =>
-      job.kind === EVALUATE && job.collection === collection && !isEnded(job);
-    if ((await jobs.list()).filter(isWaiting).length >= EVALUATIONS_MAX)
+    const isWaiting: AskedJobs['is'] = (job) => job.kind === EVALUATE && job.collection === collection && !isEnded(job);
+    if ((await jobs.list({ is: isWaiting, most: EVALUATIONS_MAX })).length >= EVALUATIONS_MAX)
       throw new QuiverError(
         'limit_exceeded',
         `collection "${collection}" has ${EVALUATIONS_MAX} evaluations that are not over, the most there may be; wait for them or cancel them`,

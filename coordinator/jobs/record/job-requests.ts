@@ -2,7 +2,7 @@ import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { isEnded, type JobsPage, type JobsService, type JobView, mayTouch } from '../../service/jobs-service';
 import { cursorOf, elementsOf } from '../../service/opaque-cursor';
 import type { Scoped } from '../../service/keys/collection-scope';
-import type { JobSource } from './job-source';
+import type { AskedJobs, JobSource } from './job-source';
 
 /** Shows the jobs of all sources as one list, and sees to it that each is touched only by who may. */
 export class JobRequests implements JobsService {
@@ -18,26 +18,22 @@ export class JobRequests implements JobsService {
     this.sources.push(source);
   }
 
-  async list(
-    { kind, state, cursor, limit }: JobsPage,
-    caller?: Scoped,
-  ): Promise<{ jobs: JobView[]; nextCursor: string | null }> {
-    const after = cursor === undefined ? null : positionOf(cursor);
-    const known = new Map<string, JobView>();
+  async list(page: JobsPage, caller?: Scoped): Promise<{ jobs: JobView[]; nextCursor: string | null }> {
+    const { kind, limit } = page;
+    const is = wantedBy(page, caller);
     const asked = this.sources.filter(({ kinds }) => kind === undefined || kinds === undefined || kinds.includes(kind));
-    for (const jobs of await Promise.all(asked.map((source) => source.list()))) {
-      for (const job of jobs) if (!known.has(job.id)) known.set(job.id, job);
+    for (let most = limit + 1; ; most *= 2) {
+      const lists = await Promise.all(asked.map((source) => source.list({ is, most })));
+      const known = new Map<string, JobView>();
+      for (const jobs of lists) for (const job of jobs) if (!known.has(job.id)) known.set(job.id, job);
+      const isWanted = (job: JobView): boolean => is(job, job.rights);
+      const chosen = [...known.values()].filter(isWanted);
+      // What two sources know is one job, so that a source may have more that belong here.
+      if (chosen.length <= limit && lists.some((jobs) => jobs.filter(isWanted).length >= most)) continue;
+      chosen.sort((a, b) => (isAfter(b, a) ? -1 : 1));
+      const jobs = chosen.slice(0, limit);
+      return { jobs, nextCursor: chosen.length > limit ? cursorAfter(jobs[limit - 1]) : null };
     }
-    const chosen = [...known.values()].filter(
-      (job) =>
-        (kind === undefined || job.kind === kind) &&
-        (state === undefined || job.state === state) &&
-        (after === null || isAfter(job, after)) &&
-        mayTouch(caller, job, job.rights.see),
-    );
-    chosen.sort((a, b) => (isAfter(b, a) ? -1 : 1));
-    const jobs = chosen.slice(0, limit);
-    return { jobs, nextCursor: chosen.length > limit ? cursorAfter(jobs[limit - 1]) : null };
   }
 
   async get(id: string, caller?: Scoped): Promise<JobView> {
@@ -116,6 +112,17 @@ export class JobRequests implements JobsService {
 function mustSwitch({ id, kind }: JobView): void {
   if (kind === 'reembed') return;
   throw new QuiverError('invalid_parameter', `job ${id} is of kind ${kind}; only reembed jobs switch, and go back`);
+}
+
+/** Which jobs are of a page, or of one behind it. */
+function wantedBy({ kind, state, collection, cursor }: JobsPage, caller: Scoped | undefined): AskedJobs['is'] {
+  const after = cursor === undefined ? null : positionOf(cursor);
+  return (job, rights) =>
+    (kind === undefined || job.kind === kind) &&
+    (state === undefined || job.state === state) &&
+    (collection === undefined || job.collection === collection) &&
+    (after === null || isAfter(job, after)) &&
+    mayTouch(caller, job, rights.see);
 }
 
 function mustNotBeOver(job: JobView): void {

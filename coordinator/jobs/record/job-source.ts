@@ -1,10 +1,18 @@
-import type { JobView } from '../../service/jobs-service';
+import type { JobRights, JobView } from '../../service/jobs-service';
+
+/** Jobs that are looked for. */
+export interface AskedJobs {
+  is(job: Pick<JobView, 'id' | 'kind' | 'state' | 'collection' | 'createdAt'>, rights: JobRights): boolean;
+  /** More of them, the older ones, may be left out. */
+  most: number;
+}
 
 /** Where some of the jobs are known. Its callers see to rights, and to jobs that are over. */
 export interface JobSource {
   /** The kinds that it knows; absent: any. */
   readonly kinds?: readonly string[];
-  list(): Promise<JobView[]>;
+  /** The newest of those that are looked for; where there are few, it may answer all that it knows. */
+  list(asked: AskedJobs): Promise<JobView[]>;
   /** null: it is none of its own. */
   get(id: string): Promise<JobView | null>;
   /**

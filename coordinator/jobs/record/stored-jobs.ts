@@ -8,6 +8,7 @@ import { isEnded, type JobRights, type JobView } from '../../service/jobs-servic
 import type { DrivenWork, Failures, Runs } from '../driving/job-driver';
 import { obstacleOf } from '../driving/obstacle';
 import { type DriverLeadership, OwnedEntry, Superseded } from '../driving/owned-entry';
+import { JobIndex } from './job-index';
 import type { JobKind, JobProgress, RunningJob } from './job-kind';
 import {
   JOBS_PREFIX,
@@ -20,8 +21,8 @@ import {
   newJobId,
   newJobRecord,
 } from './job-record';
-import type { JobSource } from './job-source';
-import { isOlder, JobTurns } from './job-turns';
+import type { AskedJobs, JobSource } from './job-source';
+import { JobTurns } from './job-turns';
 
 /** What is over is kept for so long, and at most so many of each kind: the oldest are forgotten first. */
 const ENDED_KEPT_MS = 7 * 24 * 3_600_000;
@@ -33,6 +34,7 @@ const FORGOTTEN_AT_ONCE = 100;
 const UNEXPECTED_MAX = 5;
 /** Between two reports that are stored: the store is shared by all. */
 const REPORT_EVERY_MS = 2_000;
+const ANY: AskedJobs = { is: () => true, most: Infinity };
 /** Every failed attempt means that another change was made. */
 const ATTEMPTS_MAX = 16;
 
@@ -40,6 +42,7 @@ const ATTEMPTS_MAX = 16;
 export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
   readonly name = 'a job';
   readonly entries: WatchedEntries<JobRecord>;
+  private readonly index: JobIndex;
   private readonly byKind: ReadonlyMap<string, JobKind>;
   private forgottenMs = -Infinity;
 
@@ -59,8 +62,12 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
   ) {
     const { store, log, kinds } = parts;
     this.byKind = new Map(kinds.map((kind) => [kind.kind, kind]));
+    this.index = new JobIndex((record) => this.byKind.get(record.kind)?.sharesOf?.(record) ?? []);
     const onUnreadable = (error: unknown): void => log.error({ error }, 'a job is unreadable and left alone');
     this.entries = new WatchedEntries({ store, prefix: JOBS_PREFIX, decode: jobFromEntry, onUnreadable });
+    this.entries.onChange((keys) => {
+      for (const key of keys) this.index.set(key, this.entries.get(key));
+    });
   }
 
   /** An id of a kind; later ones are higher. */
@@ -104,19 +111,14 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
   /** The same as far as this process knows: that costs no call. Errors: unavailable. */
   async underWayKnown(kind: string): Promise<JobRecord[]> {
     await this.entries.follow();
-    const known: JobRecord[] = [];
-    for (const { value } of this.entries.all()) if (value.kind === kind && !isEnded(value)) known.push(value);
-    return known;
+    return this.index.underWay(kind).map(({ value }) => value);
   }
 
   /** The last one of a kind that `is` says; null: none that is known here. */
   async latest(kind: string, is: (record: JobRecord) => boolean): Promise<JobRecord | null> {
     // While the store is away: as far as this process knows.
     await this.entries.follow().catch(() => undefined);
-    let found: Watched<JobRecord> | null = null;
-    for (const one of this.entries.all())
-      if (one.value.kind === kind && (found === null || isOlder(found, one)) && is(one.value)) found = one;
-    return found?.value ?? null;
+    return this.index.all.findLast(({ value }) => value.kind === kind && is(value))?.value ?? null;
   }
 
   /**
@@ -127,9 +129,15 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
     return this.change(id, (record) => ({ ...record, input: inputOf(record.input) }));
   }
 
-  async list(): Promise<JobView[]> {
+  async list({ is, most }: AskedJobs = ANY): Promise<JobView[]> {
     await this.entries.follow();
-    return this.entries.all().map(({ value }) => this.view(value));
+    const found: JobView[] = [];
+    const { all } = this.index;
+    for (let i = all.length - 1; i >= 0 && found.length < most; i -= 1) {
+      const { value } = all[i];
+      if (is(value, this.rightsOf(value))) found.push(this.view(value));
+    }
+    return found;
   }
 
   async get(id: string): Promise<JobView | null> {
@@ -176,20 +184,42 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
   }
 
   /** Of each kind those whose turn it is; all that were given up. */
-  *due({ isRunning, isResting }: Runs<JobRecord>): Iterable<Watched<JobRecord>> {
-    const known = this.entries.all();
-    this.forget(known);
-    const turns = new Map([...this.byKind].map(([name, kind]) => [name, new JobTurns(kind)]));
-    for (const found of known) {
-      const { kind, state, isGivenUp = false } = found.value;
-      const turnsOfKind = turns.get(kind);
-      if (turnsOfKind === undefined || state === 'paused' || isEnded(found.value)) continue;
-      if (isGivenUp) yield found;
-      else if (isRunning(found.key)) turnsOfKind.noteRunning(found.value);
-      // One that waits for its next attempt lets others go first.
-      else if (!isResting(found)) turnsOfKind.add(found);
+  *due(runs: Runs<JobRecord>): Iterable<Watched<JobRecord>> {
+    this.forget();
+    const running: JobRecord[] = [];
+    for (const key of runs.running()) {
+      const record = this.entries.get(key)?.value;
+      if (record !== undefined && record.state !== 'paused' && record.isGivenUp !== true && !isEnded(record))
+        running.push(record);
     }
-    for (const turnsOfKind of turns.values()) yield* turnsOfKind.next();
+    for (const key of [...this.index.givenUp]) {
+      const found = this.entries.get(key);
+      if (found !== null && found.value.state !== 'paused' && this.byKind.has(found.value.kind)) yield found;
+    }
+    for (const kind of this.byKind.values())
+      yield* this.dueOf(
+        kind,
+        running.filter((record) => record.kind === kind.kind),
+        runs,
+      );
+  }
+
+  /** At most so many of each line as may run are looked at, besides those that can't begin. */
+  private dueOf(kind: JobKind, running: JobRecord[], { isRunning, isResting }: Runs<JobRecord>): Watched<JobRecord>[] {
+    const turns = new JobTurns(kind);
+    for (const record of running) turns.noteRunning(record);
+    for (const line of this.index.lines(kind.kind)) {
+      let left = kind.atOnce - running.length;
+      for (const found of line) {
+        if (left <= 0) break;
+        const { value, key } = found;
+        // One that waits for its next attempt lets others go first.
+        if (value.state === 'paused' || value.isGivenUp === true || isRunning(key) || isResting(found)) continue;
+        turns.add(found);
+        left -= 1;
+      }
+    }
+    return [...turns.next()];
   }
 
   isOvertaken(begun: JobRecord, now: JobRecord | null): boolean {
@@ -308,12 +338,12 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
   }
 
   /** What is over is kept for a while. */
-  private forget(known: readonly Watched<JobRecord>[]): void {
+  private forget(): void {
     const { store, clock, keptMax = ENDED_KEPT_MAX } = this.parts;
     const nowMs = clock.monotonicMs();
     if (nowMs - this.forgottenMs < FORGET_EVERY_MS) return;
     this.forgottenMs = nowMs;
-    const ended = known.filter(({ value }) => isEnded(value));
+    const ended = this.index.all.filter(({ value }) => isEnded(value));
     ended.sort((a, b) => ((a.value.endedAt ?? '') < (b.value.endedAt ?? '') ? 1 : -1));
     const since = new Date(clock.wallMs() - ENDED_KEPT_MS).toISOString();
     const counts = new Map<string, number>();
@@ -337,9 +367,11 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
   }
 
   private view(record: JobRecord): JobView {
-    const rights = this.byKind.get(record.kind)?.rights ??
-      this.parts.rightsOf[record.kind] ?? { see: 'admin', change: 'admin' };
-    return jobView(record, rights, this.parts.clock.wallMs());
+    return jobView(record, this.rightsOf(record), this.parts.clock.wallMs());
+  }
+
+  private rightsOf({ kind }: JobRecord): JobRights {
+    return this.byKind.get(kind)?.rights ?? this.parts.rightsOf[kind] ?? { see: 'admin', change: 'admin' };
   }
 
   private now(): string {

@@ -26,7 +26,9 @@ export class WatchedEntries<T> {
   private readonly onUnreadable: (error: unknown) => void;
   private readonly byKey = new Map<string, Watched<T>>();
   private readonly own = new Map<string, Watched<T> & { untilMs: number }>();
-  private readonly listeners = new Set<() => void>();
+  private readonly listeners = new Set<(keys: ReadonlySet<string>) => void>();
+  /** Keys whose entries changed since listeners were told. */
+  private changed = new Set<string>();
   private stopWatching: (() => void) | null = null;
   private beginning: Promise<void> | null = null;
   private isClosed = false;
@@ -73,14 +75,12 @@ export class WatchedEntries<T> {
     const { entries, revision } = list;
     const since = this.watchedRevision !== told ? revision : Infinity;
     const present = new Set(entries.map((entry) => entry.key));
-    let changed = false;
     for (const key of this.byKey.keys())
-      if (!present.has(key) && this.byKey.get(key)!.revision <= since) changed = this.byKey.delete(key) || changed;
-    for (const entry of entries)
-      if ((this.byKey.get(entry.key)?.revision ?? 0) <= since) changed = this.keep(entry) || changed;
+      if (!present.has(key) && this.byKey.get(key)!.revision <= since) this.drop(this.byKey, key);
+    for (const entry of entries) if ((this.byKey.get(entry.key)?.revision ?? 0) <= since) this.keep(entry);
     for (const [key, { revision: written }] of this.own)
-      if (written <= revision || revision < told) changed = this.own.delete(key) || changed;
-    if (changed) this.notify();
+      if (written <= revision || revision < told) this.drop(this.own, key);
+    if (this.changed.size > 0) this.notify();
   }
 
   get(key: string): Watched<T> | null {
@@ -100,12 +100,16 @@ export class WatchedEntries<T> {
     const value = this.decoded(entry);
     if (value === null) return;
     this.own.set(entry.key, { ...value, untilMs: performance.now() + OWN_FOR_MS });
+    this.changed.add(entry.key);
     this.forgetting ??= setTimeout(() => this.forgetOwn(), OWN_FOR_MS).unref();
     this.notify();
   }
 
-  /** Calls `listener` after every change, until the function returned is called. */
-  onChange(listener: () => void): () => void {
+  /**
+   * Calls `listener` after every change, until the function returned is called. `keys`: of the entries that may have
+   * changed.
+   */
+  onChange(listener: (keys: ReadonlySet<string>) => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }
@@ -134,20 +138,24 @@ export class WatchedEntries<T> {
       // A list may have brought something later.
       if (!wentBack && (this.byKey.get(event.key)?.revision ?? 0) > event.revision) continue;
       if (event.type === 'put') this.keep(event);
-      else this.byKey.delete(event.key);
+      else this.drop(this.byKey, event.key);
     }
     this.watchedRevision = Math.max(...events.map(({ revision }) => revision), wentBack ? 0 : this.watchedRevision);
-    for (const [key, { revision }] of this.own) if (wentBack || revision <= this.watchedRevision) this.own.delete(key);
+    for (const [key, { revision }] of this.own)
+      if (wentBack || revision <= this.watchedRevision) this.drop(this.own, key);
     this.notify();
   }
 
-  /** Answers whether anything changed. */
-  private keep(entry: { key: string; value: string; revision: number }): boolean {
-    if (this.byKey.get(entry.key)?.revision === entry.revision) return false;
+  private keep(entry: { key: string; value: string; revision: number }): void {
+    if (this.byKey.get(entry.key)?.revision === entry.revision) return;
     const value = this.decoded(entry);
-    if (value === null) return this.byKey.delete(entry.key);
+    if (value === null) return this.drop(this.byKey, entry.key);
     this.byKey.set(entry.key, value);
-    return true;
+    this.changed.add(entry.key);
+  }
+
+  private drop(entries: Map<string, Watched<T>>, key: string): void {
+    if (entries.delete(key)) this.changed.add(key);
   }
 
   private decoded(entry: { key: string; value: string; revision: number }): Watched<T> | null {
@@ -162,13 +170,14 @@ export class WatchedEntries<T> {
   private forgetOwn(): void {
     this.forgetting = null;
     const nowMs = performance.now();
-    let forgot = false;
-    for (const [key, { untilMs }] of this.own) if (untilMs <= nowMs) forgot = this.own.delete(key);
+    for (const [key, { untilMs }] of this.own) if (untilMs <= nowMs) this.drop(this.own, key);
     if (this.own.size > 0) this.forgetting = setTimeout(() => this.forgetOwn(), OWN_FOR_MS).unref();
-    if (forgot) this.notify();
+    if (this.changed.size > 0) this.notify();
   }
 
   private notify(): void {
-    for (const listener of [...this.listeners]) listener();
+    const keys = this.changed;
+    this.changed = new Set();
+    for (const listener of [...this.listeners]) listener(keys);
   }
 }

@@ -3691,6 +3691,8 @@ export interface Operations {
       /** Those of one kind, such as `backup`. */
       kind?: string;
       state?: 'queued' | 'running' | 'paused' | 'done' | 'failed' | 'cancelled';
+      /** Those that work on a collection; an alias names one, too. */
+      collection?: string;
       /** Default: 100. */
       limit?: number;
       /** `next_cursor` of the page before; left out for the first page. */

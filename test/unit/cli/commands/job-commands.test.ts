@@ -57,7 +57,7 @@ test('all pages are listed', async () => {
   );
   expect(exitCode).toBe(0);
   expect(output).toMatch(/verify-1 +running +25 %[^]*verify-0 +done +100 %/);
-  expect(asked).toEqual(['GET /v1/jobs?kind=verify', 'GET /v1/jobs?kind=verify&cursor=next']);
+  expect(asked).toEqual(['GET /v1/jobs?kind=verify&limit=1000', 'GET /v1/jobs?kind=verify&limit=1000&cursor=next']);
 });
 
 test('one is shown with what it is at', async () => {

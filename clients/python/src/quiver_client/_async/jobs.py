@@ -21,10 +21,16 @@ class AsyncJobs:
     _transport: AsyncTransport
 
     async def page(
-        self, *, kind: str | None = None, state: JobState | None = None, limit: int | None = None, cursor: str | None = None
+        self,
+        *,
+        kind: str | None = None,
+        state: JobState | None = None,
+        collection: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
     ) -> JobPage:
         """A page of them, the newest first; ``cursor`` of the next is ``next_cursor``."""
-        query = {"kind": kind, "state": state, "limit": limit, "cursor": cursor}
+        query = {"kind": kind, "state": state, "collection": collection, "limit": limit, "cursor": cursor}
         return await self._transport.call(operations.LIST_JOBS, JobPage, query=query)
 
     async def get(self, job_id: str) -> Job:
@@ -67,11 +73,11 @@ class AsyncJobs:
         """Goes back to the vectors of before the switch; ConflictError when there is no way back."""
         return await self._transport.call(operations.BACK_JOB, Job, path={"id": job_id})
 
-    async def list(self, *, kind: str | None = None, state: JobState | None = None) -> AsyncIterator[Job]:
+    async def list(self, *, kind: str | None = None, state: JobState | None = None, collection: str | None = None) -> AsyncIterator[Job]:
         """All of them, the newest first, a page at a time."""
         cursor: str | None = None
         while True:
-            page = await self.page(kind=kind, state=state, cursor=cursor)
+            page = await self.page(kind=kind, state=state, collection=collection, cursor=cursor)
             for job in page.jobs:
                 yield job
             cursor = page.next_cursor

@@ -22,10 +22,16 @@ class Jobs:
     _transport: Transport
 
     def page(
-        self, *, kind: str | None = None, state: JobState | None = None, limit: int | None = None, cursor: str | None = None
+        self,
+        *,
+        kind: str | None = None,
+        state: JobState | None = None,
+        collection: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
     ) -> JobPage:
         """A page of them, the newest first; ``cursor`` of the next is ``next_cursor``."""
-        query = {"kind": kind, "state": state, "limit": limit, "cursor": cursor}
+        query = {"kind": kind, "state": state, "collection": collection, "limit": limit, "cursor": cursor}
         return self._transport.call(operations.LIST_JOBS, JobPage, query=query)
 
     def get(self, job_id: str) -> Job:
@@ -68,11 +74,11 @@ class Jobs:
         """Goes back to the vectors of before the switch; ConflictError when there is no way back."""
         return self._transport.call(operations.BACK_JOB, Job, path={"id": job_id})
 
-    def list(self, *, kind: str | None = None, state: JobState | None = None) -> Iterator[Job]:
+    def list(self, *, kind: str | None = None, state: JobState | None = None, collection: str | None = None) -> Iterator[Job]:
         """All of them, the newest first, a page at a time."""
         cursor: str | None = None
         while True:
-            page = self.page(kind=kind, state=state, cursor=cursor)
+            page = self.page(kind=kind, state=state, collection=collection, cursor=cursor)
             for job in page.jobs:
                 yield job
             cursor = page.next_cursor

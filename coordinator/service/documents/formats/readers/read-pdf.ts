@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url';
 import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
 import { brokenFile, HEADINGS_MAX, PAGES_MAX, tooMany, tooMuchText } from '../parser-limits';
 import type { DocumentHeading, ParsedDocument } from '../parsed-document';
-import { type PagePiece, pageText } from './page-text';
+import { goesOn, type PagePiece, pageText } from './page-text';
 import { titleOf } from './text-collector';
 
 type PdfJs = typeof import('pdfjs-dist', { with: { 'resolution-mode': 'import' } });
@@ -64,7 +64,8 @@ async function textOf(file: PdfDocument, charactersMax: number): Promise<{ text:
       // The others may be whole.
       broken ??= error as Error;
     }
-    const between = text === '' || length === 0 ? '' : PARTED;
+    const isSentence = parts.length > 0 && goesOn(parts.at(-1)!, text);
+    const between = text === '' || length === 0 ? '' : isSentence ? '\n' : PARTED;
     pages.push(length + between.length);
     length += between.length + text.length;
     if (length > charactersMax) throw tooMuchText(charactersMax);
@@ -84,14 +85,20 @@ async function titleIn(file: PdfDocument): Promise<string> {
 async function headingsOf(file: PdfDocument, text: string, pages: number[]): Promise<DocumentHeading[]> {
   const outline: OutlineNode[] = (await file.getOutline().catch(() => null)) ?? [];
   const headings: DocumentHeading[] = [];
+  let last = -1;
   const waiting = outline.map((node) => ({ node, level: 1 })).reverse();
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { node, level } = next;
     if (headings.length === HEADINGS_MAX) throw tooMany('headings', HEADINGS_MAX);
     const title = titleOf(node.title.replace(/\0/g, ''));
     const page = await pageOf(file, node.dest);
-    if (title !== '' && page !== null && page < pages.length)
-      headings.push({ level, title, start: placeOf(title, text, pages[page], pages[page + 1] ?? text.length) });
+    if (title !== '' && page !== null && page < pages.length) {
+      const [from, to] = [pages[page], pages[page + 1] ?? text.length];
+      // Headings of one page stand in the order of the outline, behind each other.
+      const isNext = last >= from && last < to;
+      last = placeOf(title, text, isNext ? last + 1 : from, to) ?? (isNext ? last : from);
+      headings.push({ level, title, start: last });
+    }
     if (level < OUTLINE_DEPTH_MAX)
       for (const item of [...node.items].reverse()) waiting.push({ node: item, level: level + 1 });
   }
@@ -110,10 +117,15 @@ async function pageOf(file: PdfDocument, given: unknown): Promise<number | null>
   }
 }
 
-function placeOf(title: string, text: string, from: number, to: number): number {
+/** The begin of the line where a title stands, with its number or without; a gap may be none there. null: none. */
+function placeOf(title: string, text: string, from: number, to: number): number | null {
   const words = title.split(' ').map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  const found = new RegExp(`^(?:[\\dA-Z.]+\\s+)?${words.join('\\s+')}`, 'm').exec(text.slice(from, to));
-  return from + (found?.index ?? 0);
+  const part = text.slice(from, to);
+  for (const gap of ['\\s+', '\\s*']) {
+    const found = new RegExp(`^(?:[\\dA-Z.]+${gap})?${words.join(gap)}(?!\\p{L})`, 'mu').exec(part);
+    if (found !== null) return from + found.index;
+  }
+  return null;
 }
 
 function refusal(error: Error): QuiverError {

@@ -94,6 +94,28 @@ test('a list of one kind asks nobody who has none of it; one of a state has no o
   expect((await requests.list({ limit: 10 })).jobs).toHaveLength(3);
 });
 
+test('a list is of one collection, and a source is asked for more where two know the same jobs', async () => {
+  const at = (second: number): string => `2026-01-01T00:00:0${second}.000Z`;
+  const own = [5, 4, 3, 2, 1].map((second) => job(`a-${second}`, { createdAt: at(second), collection: 'c' }));
+  const asked: number[] = [];
+  const many: JobSource = {
+    ...source([]),
+    list: async ({ is, most }) => {
+      asked.push(most);
+      return own.filter((one) => is(one, one.rights)).slice(0, most);
+    },
+  };
+  const requests = new JobRequests([source([own[0], own[1], job('other', { collection: 'd' })]), many]);
+  expect((await requests.list({ limit: 2, collection: 'c' })).jobs.map(({ id }) => id)).toEqual(['a-5', 'a-4']);
+  expect(asked).toEqual([3]);
+  const hidden = new JobRequests([source(own.slice(0, 3)), many]);
+  const page = await hidden.list({ limit: 3, collection: 'c' });
+  expect(page.jobs.map(({ id }) => id)).toEqual(['a-5', 'a-4', 'a-3']);
+  const rest = await hidden.list({ limit: 3, collection: 'c', cursor: page.nextCursor! });
+  expect(rest.jobs.map(({ id }) => id)).toEqual(['a-2', 'a-1']);
+  expect(rest.nextCursor).toBeNull();
+});
+
 test.each(['', 'x', Buffer.from('{}').toString('base64url')])(
   'a cursor that is none is refused: %j',
   async (cursor) => {

@@ -143,6 +143,21 @@ test('as many run as the kind allows, however many wait, with one watch and no t
   timers.mockRestore();
 });
 
+test('a list is the newest of those that are looked for, and goes through no more', async () => {
+  const jobs = jobsOf({ run: async () => null });
+  for (let i = 0; i < 30; i++) await jobs.begin(job(`count-${String(i).padStart(2, '0')}`));
+  let looks = 0;
+  const is = ({ id }: { id: string }): boolean => {
+    looks += 1;
+    return Number(id.slice(-1)) % 2 === 0;
+  };
+  const found = await jobs.list({ is, most: 3 });
+  expect(found.map(({ id }) => id)).toEqual(['count-28', 'count-26', 'count-24']);
+  expect(looks).toBe(6);
+  expect(await jobs.list({ is, most: 100 })).toHaveLength(15);
+  expect((await jobs.latest('count', ({ id }) => id.endsWith('1')))?.id).toBe('count-21');
+});
+
 test('a job rests while it is paused, and goes on from where it was', async () => {
   let runs = 0;
   const jobs = jobsOf({

@@ -29,12 +29,26 @@ const over = (store: ScriptedStore): WatchedEntries<string> =>
 
 const entry = (key: string, value: string, revision: number): StoreEntry => ({ key, value, revision });
 
+/** `values`: of all entries; who follows the keys that are told has the same. */
 async function followed(
   store: ScriptedStore,
 ): Promise<{ entries: WatchedEntries<string>; values: () => Record<string, string> }> {
   const entries = over(store);
+  const told = new Map<string, string>();
+  entries.onChange((keys) => {
+    for (const key of keys) {
+      const now = entries.get(key);
+      if (now === null) told.delete(key);
+      else told.set(key, now.value);
+    }
+  });
   await entries.follow();
-  return { entries, values: () => Object.fromEntries(entries.all().map(({ key, value }) => [key, value])) };
+  const values = (): Record<string, string> => {
+    const all = Object.fromEntries(entries.all().map(({ key, value }) => [key, value]));
+    expect(Object.fromEntries(told)).toEqual(all);
+    return all;
+  };
+  return { entries, values };
 }
 
 function later(): ScriptedStore {
