@@ -430,6 +430,7 @@ export function createService(options: {
               transfers,
               vectors: itemEmbedder,
               judged: async (judged) => (await judgements.find(name, judged)).judged,
+              clock,
               stop,
             }),
         },

@@ -17,6 +17,7 @@ import type { JobView } from '../../service/jobs-service';
 import type { ReembedRequest } from '../../service/service';
 import { reshardJob } from './reshard-job-view';
 import type { ReshardRequests } from './reshard-requests';
+import { unmadeText } from './unmade-items';
 
 const ATTEMPTS_MAX = 32;
 const KEEP_HOURS = 24;
@@ -149,7 +150,8 @@ function changed(record: ReshardRecord, change: ReembedChange, wallMs: number): 
     case 'back':
       if ((state === 'sealing' || state === 'opening') && reembed.isBack === true) return null;
       if (state !== 'kept') throw refused('has not switched: there is nothing to go back to');
-      if (reembed.keptUntil! <= wallMs) throw refused('can’t go back any more: the vectors of before are not kept');
+      if (isPastReturn(reembed, wallMs)) throw refused('can’t go back any more: the vectors of before are not kept');
+      if (reembed.unmade !== undefined && reembed.unmade.length > 0) throw refused(unmadeText(reembed.unmade));
       return reembed.wanted === 'back' ? null : { ...reembed, wanted: 'back' };
   }
 }
@@ -162,10 +164,17 @@ function switched(
 ): Reembed | null {
   const { isPaused, wanted, switchedAt } = reembed!;
   if (state === 'kept') {
-    if (wanted === 'back') throw refused('is going back');
-    if (keepHours === undefined) return null;
-    const keptUntil = Math.max(wallMs, Date.parse(switchedAt!) + keepHours * HOUR_MS);
-    return { ...reembed!, keepHours, keptUntil };
+    const isOver = isPastReturn(reembed!, wallMs);
+    if (isOver && keepHours !== undefined && keepHours > 0)
+      throw refused('has no way back any more that could be kept: the vectors of before are not kept');
+    const keeps =
+      keepHours === undefined || isOver
+        ? {}
+        : { keepHours, keptUntil: Math.max(wallMs, Date.parse(switchedAt!) + keepHours * HOUR_MS) };
+    // Who has had enough of going back stays with the new vectors.
+    return wanted !== 'back' && (keepHours === undefined || isOver)
+      ? null
+      : { ...reembed!, wanted: undefined, ...keeps };
   }
   // It was asked for already.
   if ((state === 'sealing' || state === 'opening') && reembed!.isBack !== true && keepHours === undefined) return null;
@@ -175,6 +184,10 @@ function switched(
     throw refused('has no way back that could be kept: the vectors of before are of no model');
   if (wanted === 'switch' && keepHours === undefined) return null;
   return { ...reembed!, wanted: 'switch', ...(keepHours !== undefined && { keepHours }) };
+}
+
+function isPastReturn({ keptUntil = 0, isEnding }: Reembed, wallMs: number): boolean {
+  return isEnding === true || keptUntil <= wallMs;
 }
 
 function tooBusy(name: string): QuiverError {

@@ -13,10 +13,10 @@ export interface Reembedding {
 
 /** What a job has come to, as its answer has it. */
 export function reembedResult({ from, to, startedAt, reembed }: ReshardRecord): Record<string, unknown> {
-  const { isBack, compared, dropped, switchedAt, keptUntil } = reembed!;
+  const { isBack, compared, dropped, switchedAt, keptUntil, isEnding } = reembed!;
   // Once it has switched, the new vectors are those that clients use.
   const { model } = isBack === true ? from : to;
-  const isKept = keptUntil !== undefined && isBack === true;
+  const isKept = keptUntil !== undefined && isBack === true && isEnding !== true;
   return {
     model: model!.embedding === null ? model!.embeddingModel : modelNameOf(model!.embedding),
     dim: model!.dim,
@@ -26,6 +26,7 @@ export function reembedResult({ from, to, startedAt, reembed }: ReshardRecord): 
       overlap_at_10: compared.overlap,
       ndcg_at_10: compared.ndcg,
       bytes: compared.bytes,
+      ...(compared.problem !== undefined && { problem: compared.problem }),
     }),
     seconds: switchedAt === undefined ? null : Math.round((Date.parse(switchedAt) - Date.parse(startedAt)) / 1000),
     switched_at: switchedAt ?? null,

@@ -50,7 +50,9 @@ export class ReshardJobs implements JobSource {
   async cancel(id: string): Promise<JobView | null> {
     const job = await this.get(id);
     if (job === null) return null;
-    if (job.step === 'switched' || job.step === 'back')
+    if (job.step === 'back')
+      throw new QuiverError('conflict', `job ${id} is going back: POST /v1/jobs/${id}/switch keeps the new vectors`);
+    if (job.step === 'switched')
       throw new QuiverError(
         'conflict',
         `job ${id} has switched: go back (POST /v1/jobs/${id}/back), ` +

@@ -14,7 +14,7 @@ import {
   shardSettings,
 } from '../../service/collections/collection-record';
 import { OwnedReshard } from './owned-reshard';
-import { ofShards } from '../driving/obstacle';
+import { obstacleOf, ofShards } from '../driving/obstacle';
 import { type ExtraChanges, Superseded } from '../driving/owned-entry';
 import { CatchUpPace, CHANGES_LEFT_MAX, TEXTS_LEFT_MAX } from './catch-up-pace';
 import { mustHaveModel, mustHoldNothing } from './empty-shards';
@@ -28,6 +28,7 @@ import {
 } from '../../service/collections/reshard-record';
 import { textlessItems } from './textless-items';
 import { type Reembedding, reembedResult } from './reembedding';
+import { UnmadeItems, unmadeText } from './unmade-items';
 import { idsOf, inBatches, type ItemState, OutdatedTerm, pageItems, ShardTransfers } from './shard-transfers';
 
 /** One call of a shard while items are copied, and one while clients wait. */
@@ -52,6 +53,10 @@ const INDEX_STALL_MS = 300_000;
 /** Items whose texts are embedded together, and pages of them that are under way at once. */
 const TEXT_PAGE_ITEMS = 256;
 const TEXT_PAGES_AHEAD = 3;
+/** They are left to be embedded while clients wait only if that takes no longer. */
+const TEXTS_LEFT_MS = 500;
+/** With more changes that can't be taken over, the vectors of before are not kept: the shards in use note each. */
+const KEPT_BEHIND_MAX = 200_000;
 /** Between two looks at what clients have changed: before it switches, and while there is a way back. */
 const FOLLOW_MS = { ready: 500, kept: 5_000 };
 const HOUR_MS = 3_600_000;
@@ -103,6 +108,9 @@ export class ReshardPass {
   private readonly dedupTaken: number[];
   private readonly pace: CatchUpPace;
   private readonly leftMax: number;
+  private readonly unmade: UnmadeItems;
+  /** What a text took when changes were taken over last. */
+  private textMs = 0;
   /** Whether clients write more slowly if that is what it takes. */
   private isLimiting = true;
   /** What was stored last of the changes that were taken over. */
@@ -125,6 +133,7 @@ export class ReshardPass {
     this.dedupTaken = sources.map(() => 0);
     this.copied = copied;
     this.dropped = reembed?.dropped ?? 0;
+    this.unmade = new UnmadeItems(reembed?.unmade);
     this.leftMax = reembed === undefined ? CHANGES_LEFT_MAX : TEXTS_LEFT_MAX;
     this.pace = new CatchUpPace(this.leftMax);
     this.storedMs = clock.monotonicMs();
@@ -145,6 +154,10 @@ export class ReshardPass {
         this.parts.log.error({ error, ...this.facts() }, 'a reshard cannot be done and is given up');
         await this.owned.change({ state: 'cancelling', error: (error as Error).message });
         return;
+      }
+      if (this.state === 'kept' && !(error instanceof Superseded)) {
+        const reason = this.mustEnd(error);
+        if (reason !== null) return this.endKeeping(reason);
       }
       // Clients wait: the old shards are opened again, and the rest is tried later.
       if (this.state === 'sealing' && this.owned.record.unseals !== true && !(error instanceof Superseded))
@@ -206,7 +219,9 @@ export class ReshardPass {
     await this.catchUp();
     if (this.reembed !== undefined) {
       await this.compare(this.reembed);
-      if (this.reembed.switch === 'manual') return this.store({ state: 'ready' });
+      // What was written meanwhile is taken over before anything is sealed, also where nobody has to ask for it.
+      await this.store({ state: 'ready' });
+      return this.reembed.switch === 'auto' ? this.awaitSwitch(collection) : undefined;
     }
     this.parts.log.info({ ...this.facts(), from, to }, 'a reshard has copied everything; the old shards are sealed');
     await this.store({ state: 'sealing' });
@@ -255,8 +270,8 @@ export class ReshardPass {
   /** The shards of before follow as long as there is a way back, and take over again when somebody wants that. */
   private async keep(collection: CollectionRecord): Promise<void> {
     const { from, to, reembed } = this.owned.record;
-    const { keptUntil = 0, wanted } = reembed!;
-    if (wanted !== 'back' && this.parts.clock.wallMs() >= keptUntil) return this.endKeeping();
+    const { keptUntil = 0, wanted, isEnding } = reembed!;
+    if (isEnding === true || (wanted !== 'back' && this.parts.clock.wallMs() >= keptUntil)) return this.endKeeping();
     await this.openNew(collection, 'open');
     await this.transfers.stageAll(to, 'filling');
     await this.track();
@@ -265,12 +280,33 @@ export class ReshardPass {
       return this.endKeeping();
     }
     await this.catchUp();
+    if (this.unmade.ids.length > 0) {
+      // Who asked for it asks again when it can be done.
+      await this.store({ reembed: { ...reembed!, wanted: undefined }, waitsFor: unmadeText(this.unmade.ids) });
+      this.parts.log.warn(this.facts(), 'a collection cannot go back to the vectors of before');
+      return;
+    }
     this.parts.log.info({ ...this.facts(), from, to }, 'a collection goes back to the vectors of before');
     await this.store({ state: 'sealing' });
   }
 
-  /** There is no way back any more. */
-  private async endKeeping(): Promise<void> {
+  /** Why the vectors of before can't be kept any longer; null: they can. */
+  private mustEnd(error: unknown): string | null {
+    if (error instanceof ForgottenChanges) return error.message;
+    if (this.unmade.areTooMany) return unmadeText(this.unmade.ids);
+    if (this.behind <= KEPT_BEHIND_MAX) return null;
+    return `${this.behind} changes wait for the vectors of before: ${obstacleOf(error)}`;
+  }
+
+  /**
+   * There is no way back any more. That is noted first: once a shard forgets what changed, nobody may ask for one.
+   * `reason`: why it ends before its time.
+   */
+  private async endKeeping(reason?: string): Promise<void> {
+    if (this.reembed!.isEnding !== true) {
+      const reembed = { ...this.reembed!, isEnding: true, wanted: undefined };
+      await this.owned.change({ reembed, ...(reason !== undefined && { error: reason }) });
+    }
     await this.transfers.stageEach(this.owned.record.from, 'open');
     const outcome = { state: 'done' as const, result: { ...reembedResult(this.owned.record), kept_until: null } };
     const job = this.owned.endedJob(outcome, this.parts.clock.wallMs());
@@ -297,9 +333,10 @@ export class ReshardPass {
     const { until = Infinity } = source;
     const under: { last: { stamp: number; externalId: string }; states: Promise<ItemState[]> }[] = [];
     let { after } = source;
+    const { vectors } = this.parts.reembedding;
     for (let isEnd = false; !isEnd || under.length > 0;) {
       while (!isEnd && under.length < TEXT_PAGES_AHEAD) {
-        const items = await this.transfers.scan(id, after, TEXT_PAGE_ITEMS, false);
+        const items = await this.transfers.scan(id, after, vectors.pageItems(to.model!, TEXT_PAGE_ITEMS), false);
         const last = items.at(-1);
         isEnd = last === undefined || last.stamp > until;
         if (last === undefined) break;
@@ -333,7 +370,7 @@ export class ReshardPass {
   private async made(states: ItemState[], transfers = this.transfers): Promise<ItemState[]> {
     const { reembed, to } = this.owned.record;
     if (reembed === undefined) return states;
-    const drops = reembed.onNoText === 'drop' && reembed.isBack !== true;
+    const drops = reembed.onNoText === 'drop' || reembed.isBack === true;
     const { untilMs } = transfers;
     return this.parts.reembedding.vectors.of(to.model as SetModel, states, { drops, stop: this.parts.stop, untilMs });
   }
@@ -359,7 +396,7 @@ export class ReshardPass {
       const source = this.sources[shard];
       // The new shards may have items that were deleted while nobody noted it.
       if (source.since > 0 && source.since !== since)
-        throw new QuiverError('storage_failed', `shard ${shard} has forgotten what changed since it was copied`);
+        throw new ForgottenChanges(`shard ${shard} has forgotten what changed since it was copied`);
       // What is copied is read later, so it has every change so far.
       if (source.since === 0) this.sources[shard] = { ...NOTHING_COPIED, since, change: lastChange };
     });
@@ -417,7 +454,7 @@ export class ReshardPass {
     for (let lookMs = 0; ;) {
       const startMs = clock.monotonicMs();
       const left = await this.whileStored(this.drainAll(this.transfers));
-      if (left <= this.leftMax && startMs >= lookMs && startMs >= sealMs) {
+      if (this.areFew(left) && startMs >= lookMs && startMs >= sealMs) {
         const now = rowsToIndex(await this.transfers.lookAtAll(to));
         if (now < rowsLeft) movedMs = startMs;
         rowsLeft = now;
@@ -428,6 +465,11 @@ export class ReshardPass {
       else await this.rest(startMs);
       await this.storeNowAndThen();
     }
+  }
+
+  /** Whether clients may wait for what is left. */
+  private areFew(left: number): boolean {
+    return left <= this.leftMax && (this.reembed === undefined || left * this.textMs <= TEXTS_LEFT_MS);
   }
 
   /** When the old shards may be sealed, by monotonic time. */
@@ -457,6 +499,7 @@ export class ReshardPass {
     await transfers.stageAll(from, 'sealed');
     if (this.isRestored) await this.takeDedupRecords(transfers);
     else while ((await this.drainAll(transfers)) > 0);
+    if (this.unmade.ids.length > 0) throw new QuiverError('unavailable', unmadeText(this.unmade.ids));
     // No answer of theirs may be given once one of the new shards may take a write.
     await transfers.stageAll(from, 'closed');
     if (this.isRestored) await this.openWithSettings();
@@ -684,7 +727,12 @@ export class ReshardPass {
 
   /** Takes over the changes of all old shards, up to what they were a moment ago. Answers how many there are now. */
   private async drainAll(transfers: ShardTransfers): Promise<number> {
+    const { changesDone } = this;
+    const startMs = this.parts.clock.monotonicMs();
     const left = await inBatches([...this.sources.keys()], (shard) => this.drain(shard, transfers));
+    const taken = this.changesDone - changesDone;
+    if (taken > 0) this.textMs = (this.parts.clock.monotonicMs() - startMs) / taken;
+    if (this.unmade.areTooMany) throw new QuiverError('unavailable', unmadeText(this.unmade.ids));
     return left.reduce((sum, count) => sum + count, 0);
   }
 
@@ -711,10 +759,17 @@ export class ReshardPass {
         shard,
       );
       if (until < 0) until = found.lastChange;
-      for await (const states of transfers.statesOf(id, found.externalIds))
-        await transfers.import(to, await this.made(states, transfers));
-      source.change = found.upTo;
       this.waiting[shard] = found.lastChange - source.change;
+      for await (const states of transfers.statesOf(id, found.externalIds)) {
+        const made = await this.made(states, transfers);
+        await transfers.import(to, made);
+        if (this.reembed?.isBack === true) this.unmade.note(states, made);
+      }
+      source.change = found.upTo;
+      // Texts take long: what was written meanwhile waits as well.
+      const isOld = this.reembed !== undefined && found.externalIds.length > 0;
+      const { lastChange } = isOld ? await transfers.look(id, Number.MAX_SAFE_INTEGER, 1) : found;
+      this.waiting[shard] = Math.max(0, lastChange - source.change);
       this.pace.note({ taken: this.changesDone, left: this.behind }, this.parts.clock.monotonicMs());
       // After the changes: while the shard is sealed, nothing comes behind these.
       if (found.lastMark > this.dedupTaken[shard])
@@ -731,10 +786,7 @@ export class ReshardPass {
     const { id } = this.owned.record;
     const source = this.sources[shard];
     if (found.reshard !== id || found.since !== source.since || found.lastChange < source.change)
-      throw new QuiverError(
-        'storage_failed',
-        `shard ${shard} does not remember what changed; the reshard has to begin anew`,
-      );
+      throw new ForgottenChanges(`shard ${shard} does not remember what changed; the reshard has to begin anew`);
     return found;
   }
 
@@ -773,7 +825,9 @@ export class ReshardPass {
       behind: this.behind,
       waitsFor: undefined,
       ...change,
-      ...(reembed !== undefined && { reembed: { ...reembed, dropped: this.dropped } }),
+      ...(reembed !== undefined && {
+        reembed: { ...reembed, dropped: this.dropped, ...(reembed.isBack === true && { unmade: this.unmade.ids }) },
+      }),
     });
     this.storedMs = this.parts.clock.monotonicMs();
     this.storedChanges = this.changesDone;
@@ -816,6 +870,13 @@ export class ReshardPass {
   private facts(): Record<string, unknown> {
     const { name: collection, id, term } = this.owned.record;
     return { collection, reshard: id, term };
+  }
+}
+
+/** A shard did not note every change since it was copied. */
+class ForgottenChanges extends QuiverError {
+  constructor(message: string) {
+    super('storage_failed', message);
   }
 }
 

@@ -1,11 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isQuiverError } from '../../../shared/base/errors/quiver-error';
+import type { Clock } from '../../../shared/base/time/clock';
 import { inSlices } from '../../../shared/base/time/work-slices';
 import { compareHits, type Hit } from '../../../shared/contract/shard/shard-read';
 import type { Compared, Comparing, SetModel, ShardSet } from '../../service/collections/reshard-record';
 import type { JudgedQuery } from '../../service/judgements-service';
 import { measuresOf } from '../../service/judgements/measures';
 import { mergedSample } from '../../service/sampling/merged-sample';
+import { obstacleOf } from '../driving/obstacle';
+import { Superseded } from '../driving/owned-entry';
 import type { ShardTransfers } from './shard-transfers';
-import { hasText, type ItemEmbedder } from './item-embedder';
+import { hasText, isModelFailure, type ItemEmbedder } from './item-embedder';
 
 /** Hits of each query that count. */
 const HITS = 10;
@@ -13,13 +18,16 @@ const HITS = 10;
 const AT_ONCE = 8;
 /** Of every sample, so that a comparison can be repeated. */
 const SEED = 1;
+/** So long a model of before is waited for that is being loaded, or busy. */
+const OLD_MODEL_MS = 60_000;
+const OLD_MODEL_PAUSE_MS = 500;
 
 /** A query of both sets. */
 interface ComparedQuery {
   text: string;
   /** The item whose text it is: what looks for itself finds itself. */
   ownId: string | null;
-  /** Of that item; null: its vector is made of the text. */
+  /** Of that item, as it is stored; null: it is nobody's text. */
   vector: Float32Array | null;
   grades: ReadonlyMap<string, number> | null;
 }
@@ -38,16 +46,29 @@ export class VectorComparison {
       vectors: ItemEmbedder;
       /** Judged queries of the collection. Errors: not_found. */
       judged: (name: string) => Promise<JudgedQuery[]>;
+      clock: Pick<Clock, 'monotonicMs'>;
       stop: AbortSignal;
     },
   ) {}
 
-  /** Errors: those of the shards, and of the models. */
+  /**
+   * Where the model of before can't be had any more, or the judgements are gone, `problem` says so, and the rest is
+   * compared. Errors: Superseded; those of the shards, and of the model of `after`.
+   */
   async of(before: Side, after: Side, comparing: Comparing): Promise<Compared> {
-    const queries = await this.queriesOf(before, comparing);
-    const asked = { overlap: 0, before: 0, after: 0, judged: 0 };
-    const isOfTexts = before.model.embeddingModel !== null;
-    const found = async (query: ComparedQuery, side: Side, vector: Float32Array): Promise<string[]> => {
+    let problem: string | undefined;
+    const noted = (error: unknown): void => {
+      problem ??= obstacleOf(error);
+    };
+    const queries = await this.queriesOf(before, comparing).catch((error: unknown) => {
+      if (!('judged' in comparing) || !isQuiverError(error) || error.kind !== 'not_found') throw error;
+      noted(error);
+      return [];
+    });
+    const asked = { compared: 0, overlap: 0, before: 0, judgedBefore: 0, after: 0, judged: 0 };
+    let isOfTexts = before.model.embeddingModel !== null;
+    const found = async (query: ComparedQuery, side: Side, vector: Float32Array | null): Promise<string[]> => {
+      if (vector === null) return [];
       // One more than wanted, where the item itself is most likely the best.
       const hits = await this.search(side.set, vector, HITS + (query.ownId === null ? 0 : 1));
       return hits
@@ -55,14 +76,20 @@ export class VectorComparison {
         .filter((externalId) => externalId !== query.ownId)
         .slice(0, HITS);
     };
+    const stored = (part: ComparedQuery[]): (Float32Array | null)[] => part.map(({ vector }) => vector);
     for (let at = 0; at < queries.length; at += AT_ONCE) {
-      this.parts.stop.throwIfAborted();
+      this.mustGoOn();
       const part = queries.slice(at, at + AT_ONCE);
       const texts = part.map(({ text }) => text);
-      const [old, made] = await Promise.all([
-        isOfTexts ? this.parts.vectors.queries(before.model, texts, this.parts.stop) : part.map(({ vector }) => vector),
-        this.parts.vectors.queries(after.model, texts, this.parts.stop),
-      ]);
+      const made = await this.parts.vectors.queries(after.model, texts, this.parts.stop);
+      const old = isOfTexts
+        ? await this.oldQueries(before.model, texts).catch((error: unknown) => {
+            if (error instanceof Superseded) throw error;
+            noted(error);
+            isOfTexts = false;
+            return stored(part);
+          })
+        : stored(part);
       await Promise.all(
         part.map(async (query, i) => {
           const vector = old[i];
@@ -70,23 +97,53 @@ export class VectorComparison {
             vector === null ? null : found(query, before, vector),
             found(query, after, made[i]),
           ]);
-          if (first !== null) asked.overlap += overlapOf(first, second);
+          if (first !== null) {
+            asked.compared += 1;
+            asked.overlap += overlapOf(first, second);
+          }
           if (query.grades === null) return;
           asked.judged += 1;
-          if (first !== null) asked.before += measuresOf(first, query.grades, HITS).ndcg;
+          if (first !== null) {
+            asked.judgedBefore += 1;
+            asked.before += measuresOf(first, query.grades, HITS).ndcg;
+          }
           asked.after += measuresOf(second, query.grades, HITS).ndcg;
         }),
       );
     }
     const { length } = queries;
-    const isCompared = length > 0 && (isOfTexts || queries.every(({ vector }) => vector !== null));
     const { judged } = asked;
+    const isWhole = asked.compared === length && length > 0;
     return {
       queries: length,
-      overlap: isCompared ? asked.overlap / length : null,
-      ndcg: judged === 0 ? null : { before: isOfTexts ? asked.before / judged : null, after: asked.after / judged },
+      overlap: isWhole ? asked.overlap / length : null,
+      ndcg:
+        judged === 0
+          ? null
+          : { before: asked.judgedBefore === judged ? asked.before / judged : null, after: asked.after / judged },
       bytes: { before: await this.bytesOf(before.set), after: await this.bytesOf(after.set) },
+      ...(problem !== undefined && { problem }),
     };
+  }
+
+  /** What may pass is waited for, for a while. Errors: Superseded; those of the model. */
+  private async oldQueries(model: SetModel, texts: readonly string[]): Promise<(Float32Array | null)[]> {
+    const { clock, stop, vectors } = this.parts;
+    const untilMs = clock.monotonicMs() + OLD_MODEL_MS;
+    for (;;) {
+      try {
+        return await vectors.queries(model, texts, stop);
+      } catch (error) {
+        const isPassing = isQuiverError(error) && error.retryable && !isModelFailure(error);
+        if (!isPassing || clock.monotonicMs() >= untilMs) throw error;
+      }
+      await sleep(OLD_MODEL_PAUSE_MS, undefined, { signal: stop }).catch(() => undefined);
+      this.mustGoOn();
+    }
+  }
+
+  private mustGoOn(): void {
+    if (this.parts.stop.aborted) throw new Superseded('nothing is to be compared any more');
   }
 
   private async queriesOf(before: Side, comparing: Comparing): Promise<ComparedQuery[]> {
@@ -111,7 +168,7 @@ export class VectorComparison {
         queries.push({
           text: item.text!,
           ownId: item.externalId,
-          vector: before.model.embeddingModel === null ? (item.vector ?? null) : null,
+          vector: item.vector ?? null,
           grades: null,
         });
     return queries;

@@ -107,6 +107,8 @@ export interface Compared {
   ndcg: { before: number | null; after: number } | null;
   /** On the disk, of one replica. */
   bytes: { before: number; after: number };
+  /** Why less was compared than was wanted, for people; absent: nothing is missing. */
+  problem?: string | undefined;
 }
 
 /** What a reshard is for that embeds all texts anew. */
@@ -133,6 +135,10 @@ export interface Reembed {
   switchedAt?: string | undefined;
   /** Until when there is a way back, in milliseconds of wall time. */
   keptUntil?: number | undefined;
+  /** There is no way back any more: shards may have forgotten what changed. */
+  isEnding?: boolean | undefined;
+  /** Ids of items that the model of before can't make a vector of: they are missing in the shards of before. */
+  unmade?: readonly string[] | undefined;
 }
 
 /** How much of an old shard is in the new ones. */

@@ -1,0 +1,74 @@
+import { type ReembedChange, ReembedRequests } from '../../../../../coordinator/jobs/reshard/reembed-requests';
+import {
+  NOTHING_COPIED,
+  type Reembed,
+  type ReshardRecord,
+} from '../../../../../coordinator/service/collections/reshard-record';
+import { ManualClock } from '../../../../support/manual-clock';
+
+/** What may be asked of a job that has switched. */
+
+const HOUR_MS = 3_600_000;
+const clock = new ManualClock();
+
+/** Asks it of a job that is kept for an hour more. */
+async function asked(change: ReembedChange, more: Partial<Reembed>): Promise<Reembed | undefined> {
+  const switchedAt = new Date(clock.wallMs() - HOUR_MS).toISOString();
+  const record = {
+    id: 'r',
+    identity: 'c',
+    name: 'c',
+    from: { uid: 'new', shards: 1, model: { dim: 2, embeddingModel: 'new', embedding: null } },
+    to: { uid: 'old', shards: 1, model: { dim: 2, embeddingModel: 'old', embedding: null } },
+    state: 'kept',
+    sources: [NOTHING_COPIED],
+    reembed: {
+      onNoText: 'fail',
+      compare: { sample: 1 },
+      switch: 'manual',
+      keepHours: 2,
+      dropped: 0,
+      isBack: true,
+      switchedAt,
+      keptUntil: clock.wallMs() + HOUR_MS,
+      ...more,
+    },
+  } as unknown as ReshardRecord;
+  const requests = new ReembedRequests({
+    clock,
+    store: { transact: async () => ({ applied: true, revision: 2 }) },
+    reshards: { storedOf: async () => ({ record, revision: 1 }) },
+    collection: async () => ({ identity: 'c' }),
+  } as unknown as ConstructorParameters<typeof ReembedRequests>[0]);
+  return (await requests.change('c', 'reembed-r', change))?.reembed;
+}
+
+const switching = (keepHours?: number): ReembedChange => ({ type: 'switch', keepHours });
+
+test('going back can be taken back, also for good', async () => {
+  expect(await asked({ type: 'back' }, {})).toMatchObject({ wanted: 'back' });
+  const stayed = await asked(switching(), { wanted: 'back' });
+  expect(stayed?.wanted).toBeUndefined();
+  expect(stayed?.keptUntil).toBe(clock.wallMs() + HOUR_MS);
+  expect(await asked(switching(0), { wanted: 'back' })).toMatchObject({ wanted: undefined, keptUntil: clock.wallMs() });
+  const late = await asked(switching(), { wanted: 'back', keptUntil: clock.wallMs() });
+  expect(late?.wanted).toBeUndefined();
+});
+
+test.each([{ keptUntil: clock.wallMs() }, { isEnding: true }])(
+  'once the vectors of before are not kept any more, nobody goes back or has them kept for longer: %j',
+  async (over) => {
+    const refused = { kind: 'conflict', message: expect.stringContaining('the vectors of before are not kept') };
+    await expect(asked({ type: 'back' }, over)).rejects.toMatchObject(refused);
+    await expect(asked(switching(48), over)).rejects.toMatchObject(refused);
+    expect((await asked(switching(0), over))?.keepHours).toBe(2);
+  },
+);
+
+test('nobody goes back while items are missing in the vectors of before, and it is told which', async () => {
+  await expect(asked({ type: 'back' }, { unmade: ['a', 'b'] })).rejects.toMatchObject({
+    kind: 'conflict',
+    message: expect.stringContaining('makes no vector of 2 items, such as "a", "b": give them texts'),
+  });
+  expect(await asked({ type: 'back' }, { unmade: [] })).toMatchObject({ wanted: 'back' });
+});

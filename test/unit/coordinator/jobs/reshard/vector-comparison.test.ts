@@ -1,0 +1,92 @@
+import { ItemEmbedder } from '../../../../../coordinator/jobs/reshard/item-embedder';
+import type { ShardTransfers } from '../../../../../coordinator/jobs/reshard/shard-transfers';
+import { VectorComparison } from '../../../../../coordinator/jobs/reshard/vector-comparison';
+import type { EmbeddingModel } from '../../../../../coordinator/models/embedding-provider';
+import type { Compared } from '../../../../../coordinator/service/collections/reshard-record';
+import type { JudgedQuery } from '../../../../../coordinator/service/judgements-service';
+import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
+import { ManualClock } from '../../../../support/manual-clock';
+
+const side = (name: string) => ({
+  set: { uid: name, shards: 1 },
+  model: { dim: 2, embeddingModel: name, embedding: null },
+});
+
+/** Every search finds the one item that is relevant. */
+const transfers = {
+  readAll: async (_: unknown, kind: string) =>
+    kind === 'search' ? [{ hits: [{ externalId: 'a', score: 1 }] }] : [{ diskBytes: 7 }],
+} as unknown as ShardTransfers;
+
+const JUDGED: JudgedQuery[] = [{ query: 'q', relevant: new Map([['a', 1]]) } as unknown as JudgedQuery];
+
+let clock: ManualClock;
+beforeEach(() => {
+  clock = new ManualClock();
+});
+
+function compared(
+  oldModel: () => Promise<EmbeddingModel>,
+  judged: () => Promise<JudgedQuery[]> = async () => JUDGED,
+): Promise<Compared> {
+  const model = (name: string): EmbeddingModel => ({
+    name,
+    dim: 2,
+    embed: async (texts) => texts.map(() => Float32Array.from([1, 0])),
+  });
+  const embedding = {
+    modelFor: async ({ embeddingModel }: { embeddingModel: string | null }) =>
+      embeddingModel === 'old' ? oldModel() : model('new'),
+  } as ConstructorParameters<typeof ItemEmbedder>[0]['embedding'];
+  const vectors = new ItemEmbedder({ clock, embedding });
+  const stop = new AbortController().signal;
+  return new VectorComparison({ transfers, vectors, judged, clock, stop }).of(side('old'), side('new'), {
+    judged: 'j',
+  });
+}
+
+test('a model of before that is gone is told, and the rest is compared', async () => {
+  const gone = async (): Promise<never> => {
+    throw new QuiverError('embedding_unavailable', 'there is no model "old"');
+  };
+  expect(await compared(gone)).toEqual({
+    queries: 1,
+    overlap: null,
+    ndcg: { before: null, after: 1 },
+    bytes: { before: 7, after: 7 },
+    problem: 'there is no model "old"',
+  });
+});
+
+test('one that makes other vectors by now is told as well', async () => {
+  const other = async (): Promise<EmbeddingModel> => ({ name: 'old', dim: 5, embed: async () => [] });
+  expect(await compared(other)).toMatchObject({
+    overlap: null,
+    problem: expect.stringContaining('makes vectors of 5'),
+  });
+});
+
+test('one that is away is waited for, but not for ever', async () => {
+  let tries = 0;
+  const loading = async (): Promise<never> => {
+    tries += 1;
+    clock.advance(30_000);
+    throw new QuiverError('unavailable', 'it is being loaded');
+  };
+  expect(await compared(loading)).toMatchObject({ ndcg: { before: null, after: 1 }, problem: 'it is being loaded' });
+  expect(tries).toBe(2);
+});
+
+test('judgements that were deleted meanwhile are told, and nothing is compared', async () => {
+  const deleted = async (): Promise<never> => {
+    throw new QuiverError('not_found', 'no judgements "j"');
+  };
+  const model = async (): Promise<EmbeddingModel> => ({ name: 'old', dim: 2, embed: async () => [] });
+  expect(await compared(model, deleted)).toEqual({
+    queries: 0,
+    overlap: null,
+    ndcg: null,
+    bytes: { before: 7, after: 7 },
+    problem: 'no judgements "j"',
+  });
+});
