@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { underDeadline } from '../../shared/base/time/deadline';
 import { CommandError, EXIT_CODES } from '../command-error';
 import { LARGE_INTEGERS, parseLossless } from '../formats/json/lossless-json';
 import { Backoff } from '../writing/backoff';
@@ -81,19 +82,21 @@ export class PeerHttp {
     let response: Response;
     let text: string;
     try {
-      response = await fetch(this.base + path, {
-        method,
-        headers: {
-          accept: 'application/json',
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-          ...headers,
-        },
-        body,
-        // A key goes to the peer's address only; fetch would take it along to wherever an answer points.
-        redirect: 'manual',
-        signal: AbortSignal.any([signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]),
-      });
-      text = await textOf(response, where);
+      ({ response, text } = await underDeadline(CALL_TIMEOUT_MS, signal, async (until) => {
+        const given = await fetch(this.base + path, {
+          method,
+          headers: {
+            accept: 'application/json',
+            ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+            ...headers,
+          },
+          body,
+          // A key goes to the peer's address only; fetch would take it along to wherever an answer points.
+          redirect: 'manual',
+          signal: until,
+        });
+        return { response: given, text: await textOf(given, where) };
+      }));
     } catch (error) {
       if (signal.aborted || error instanceof PeerError) throw error;
       const { name, message, cause } = error as Error & { cause?: Error };

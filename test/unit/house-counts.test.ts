@@ -147,3 +147,10 @@ test('the glossary has 90 terms at most, each of them once', () => {
   expect(terms.length).toBeLessThanOrEqual(90);
   expect(terms.filter((term, i) => terms.indexOf(term) !== i)).toEqual([]);
 });
+
+test('deadlines of calls are timers of our own, which nobody frees before they fire', () => {
+  const naming = code.filter(
+    ({ path, text }) => /^(?:coordinator|embedded|node|shared|cli)\//.test(path) && /AbortSignal\.timeout\(/.test(text),
+  );
+  expect(naming.map(({ path }) => path)).toEqual([]);
+});

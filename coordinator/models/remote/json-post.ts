@@ -1,3 +1,5 @@
+import { underDeadline } from '../../../shared/base/time/deadline';
+
 /** What a server answered to a call. */
 export interface PostAnswer {
   status: number;
@@ -23,20 +25,24 @@ export async function postJson(options: {
   timeoutMs: number;
   signal: AbortSignal;
 }): Promise<PostAnswer> {
-  const { url, apiKey, body, bytesMax, timeoutMs, signal } = options;
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      ...(apiKey !== '' && { authorization: `Bearer ${apiKey}` }),
-    },
-    body: JSON.stringify(body),
-    redirect: 'manual',
-    signal: AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(timeoutMs))]),
+  const { url, apiKey, body, bytesMax, timeoutMs } = options;
+  return underDeadline(timeoutMs, options.signal, async (signal) => {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        ...(apiKey !== '' && { authorization: `Bearer ${apiKey}` }),
+      },
+      body: JSON.stringify(body),
+      redirect: 'manual',
+      signal,
+    });
+    const { status } = response;
+    const json: unknown = response.ok
+      ? JSON.parse(await boundedText(response, bytesMax))
+      : await response.body?.cancel();
+    return { status, json, retryAfterMs: retryAfterMs(response.headers, Date.now()) };
   });
-  const { status } = response;
-  const json: unknown = response.ok ? JSON.parse(await boundedText(response, bytesMax)) : await response.body?.cancel();
-  return { status, json, retryAfterMs: retryAfterMs(response.headers, Date.now()) };
 }
 
 /** Of the header of that name, which has seconds or a date; and of the one that some servers have besides. */

@@ -30,3 +30,26 @@ export function unlessStopped<Result>(work: Promise<Result>, stop: AbortSignal, 
     work.then(done, fail).finally(() => stop.removeEventListener('abort', end));
   });
 }
+
+/**
+ * Settles like `run`, whose signal is aborted after `timeoutMs`, with a TimeoutError, and when `stop` is. A signal of
+ * `AbortSignal.any` and `AbortSignal.timeout` would not do: Node 20 frees the second one, which then never aborts.
+ */
+export async function underDeadline<Result>(
+  timeoutMs: number,
+  stop: AbortSignal | null,
+  run: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const controller = new AbortController();
+  const timer = deadlineTimer(timeoutMs, () => controller.abort(new DOMException('not in time', 'TimeoutError')));
+  const end = (): void => controller.abort(stop?.reason);
+  stop?.addEventListener('abort', end);
+  // Of one that is aborted already, nobody tells.
+  if (stop?.aborted === true) end();
+  try {
+    return await run(controller.signal);
+  } finally {
+    clearTimeout(timer);
+    stop?.removeEventListener('abort', end);
+  }
+}

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { TokenSettings } from '../../../../shared/base/config/token-settings';
 import { QuiverError } from '../../../../shared/base/errors/quiver-error';
+import { underDeadline } from '../../../../shared/base/time/deadline';
 import type { PublicKey, ReadKeys } from './issuer-keys';
 
 /** An issuer that is slower than this keeps callers waiting for too long. */
@@ -72,27 +73,27 @@ function parsed(text: string, place: string): object {
   throw new QuiverError('unavailable', `${place} holds no JSON object`);
 }
 
-async function textAt(url: string): Promise<string> {
-  const answer = await fetch(url, {
-    redirect: 'error',
-    headers: { accept: 'application/json' },
-    signal: AbortSignal.timeout(FETCH_MS),
-  }).catch((cause: Error) => {
-    throw new QuiverError('unavailable', `${url} could not be read: ${reasonOf(cause)}`, { cause });
+/** The deadline is also that of the body. */
+function textAt(url: string): Promise<string> {
+  return underDeadline(FETCH_MS, null, async (signal) => {
+    const answer = await fetch(url, { redirect: 'error', headers: { accept: 'application/json' }, signal }).catch(
+      (cause: Error) => {
+        throw new QuiverError('unavailable', `${url} could not be read: ${reasonOf(cause)}`, { cause });
+      },
+    );
+    if (!answer.ok) {
+      await answer.body?.cancel();
+      throw new QuiverError('unavailable', `${url} answered with HTTP ${answer.status}`);
+    }
+    const pieces: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const piece of answer.body ?? []) {
+      bytes += (piece as Uint8Array).length;
+      if (bytes > BYTES_MAX) throw new QuiverError('unavailable', `${url} has more than ${BYTES_MAX} bytes`);
+      pieces.push(piece as Uint8Array);
+    }
+    return Buffer.concat(pieces).toString('utf8');
   });
-  if (!answer.ok) {
-    await answer.body?.cancel();
-    throw new QuiverError('unavailable', `${url} answered with HTTP ${answer.status}`);
-  }
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  // The deadline is also that of the body.
-  for await (const piece of answer.body ?? []) {
-    bytes += (piece as Uint8Array).length;
-    if (bytes > BYTES_MAX) throw new QuiverError('unavailable', `${url} has more than ${BYTES_MAX} bytes`);
-    pieces.push(piece as Uint8Array);
-  }
-  return Buffer.concat(pieces).toString('utf8');
 }
 
 /** `fetch` itself says little more than that it failed. */
