@@ -4,6 +4,7 @@ import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-e
 import { DOCUMENT_CHUNKS_MAX } from '../../../shared/contract/shard/chunk-id';
 import type { JsonObject } from '../../../shared/contract/filter/filter';
 import type { Clock } from '../../../shared/base/time/clock';
+import { RetryBackoff } from '../../../shared/base/time/retry-backoff';
 import { inSlices } from '../../../shared/base/time/work-slices';
 import type { CollectionCatalog } from '../../service/collections/collection-catalog';
 import type { CollectionEmbedder } from '../../service/collections/collection-embedder';
@@ -31,6 +32,7 @@ import type { JobRecord } from '../record/job-record';
 import { DocumentSteps, STORING, tokenIn, wroteNothing } from './document-steps';
 import type { DocumentRoom } from './document-room';
 import type { DocumentTurns } from './document-turns';
+import { passing, unresolved } from './passing-errors';
 import type { WaitingFiles } from './waiting-files';
 
 export const DOCUMENT = 'document';
@@ -43,12 +45,16 @@ const CHARACTERS_AT_ONCE = 256 * 1024;
 const CALLS_AT_ONCE = 2;
 /** A queue of texts that is full is asked again after so long. */
 const FULL_MS = 100;
+/** After so long, the document rests: a provider may take nothing for hours, and others have their turn meanwhile. */
+const FULL_LONGEST_MS = 5_000;
 /** Chunks and vectors of a document, and what else is in one write: the log of a shard takes it as one entry. */
 const WRITE_BYTES_MAX = 128 * 1024 * 1024;
 /** Of each chunk in it, besides its vector, text and metadata: its id, and what goes with it. */
 const CHUNK_BYTES = 128;
 /** Another change of the document that comes between reading and writing has it read again. */
 const WRITE_ATTEMPTS = 8;
+/** Between two of these attempts. */
+const WRITE_PAUSES = { firstMs: 10, longestMs: 1_000 };
 /** Jobs, and bytes, of vectors that are kept for a next attempt, where a shard could not take the document. */
 const KEPT_ATTEMPTS = 8;
 const KEPT_BYTES_MAX = 128 * 1024 * 1024;
@@ -108,14 +114,26 @@ export class DocumentKind implements JobKind {
     return step === STORING ? 'its chunks are being stored' : null;
   }
 
+  /**
+   * The document was acknowledged, so it fails only of what it is itself: whatever may pass is tried again, until
+   * somebody gives it up.
+   */
   async run(job: RunningJob, stop: AbortSignal): Promise<object> {
+    try {
+      return await this.runOnce(job, stop);
+    } catch (error) {
+      throw passing(error);
+    }
+  }
+
+  private async runOnce(job: RunningJob, stop: AbortSignal): Promise<object> {
     const { stored } = this.parts;
     const name = job.record.collection!;
     const input = job.record.input as DocumentInput;
     const collection = await this.collection(name, input);
     const { identity, documentId } = input;
     const token = tokenIn(job.record);
-    if (token !== null) await stored.revoke(name, { identity, documentId, token });
+    if (token !== null) await unresolved(stored.revoke(name, { identity, documentId, token }));
     const before = await this.verdict(input, await stored.first(name, documentId));
     if (before !== null) return before;
     const steps = new DocumentSteps(job, this.worker);
@@ -139,11 +157,13 @@ export class DocumentKind implements JobKind {
     const parsed = await this.parsed(steps.job.record.id, input, stop);
     steps.report('cutting');
     const chunks = await this.cut(collection, parsed, input, stop);
+    const pauses = new RetryBackoff(WRITE_PAUSES);
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.store(steps, { collection, input, parsed, chunks }, stop);
       } catch (error) {
         if (!isQuiverError(error) || error.kind !== 'conflict' || attempt === WRITE_ATTEMPTS) throw error;
+        await pauses.pause(stop);
       }
     }
   }
@@ -151,9 +171,11 @@ export class DocumentKind implements JobKind {
   async ended({ id, input }: JobRecord): Promise<void> {
     this.kept.delete(id);
     const { turns, files, room } = this.parts;
-    await turns.end(input as DocumentInput, id);
-    await files.delete(id);
-    await room.release(id);
+    // One that fails leaves the others to be done; a sweep does it later.
+    const freed = [() => turns.end(input as DocumentInput, id), () => files.delete(id), () => room.release(id)];
+    const errors: unknown[] = [];
+    for (const free of freed) await free().catch((error: unknown) => errors.push(error));
+    if (errors.length > 0) throw errors[0];
   }
 
   /** What it came to, where it is not to store its document, by what is stored of it; null: it is to. */
@@ -182,7 +204,7 @@ export class DocumentKind implements JobKind {
   private async parsed(id: string, { file }: DocumentInput, stop: AbortSignal): Promise<ParsedDocument> {
     const content = await this.parts.files.find(id);
     if (content === null)
-      throw new QuiverError('storage_failed', 'the file that waited for the job is gone; add the document again');
+      throw new QuiverError('storage_damaged', 'the file that waited for the job is gone; add the document again');
     return this.parts.parser.parse({ content, name: file.name, type: file.type }, { signal: stop });
   }
 
@@ -273,8 +295,9 @@ export class DocumentKind implements JobKind {
     } catch (error) {
       if (!wroteNothing(error)) {
         // As soon as its shard can be asked, it is known whether it was done, and the job can be given up again.
-        await stored.revoke(collection.name, { identity, documentId, token }).catch(() => Promise.reject(error));
-        const now = await this.verdict(input, await stored.first(collection.name, documentId));
+        const revoked = stored.revoke(collection.name, { identity, documentId, token });
+        await unresolved(revoked.catch(() => Promise.reject(error)));
+        const now = await this.verdict(input, await unresolved(stored.first(collection.name, documentId)));
         if (now !== null) return now;
       }
       steps.settle();
@@ -310,7 +333,8 @@ export class DocumentKind implements JobKind {
   }
 
   private async embedded(collection: CollectionRecord, texts: string[], stop: AbortSignal): Promise<Float32Array[]> {
-    const { embedder } = this.parts;
+    const { embedder, clock } = this.parts;
+    const untilMs = clock.monotonicMs() + FULL_LONGEST_MS;
     for (;;) {
       stop.throwIfAborted();
       try {
@@ -318,7 +342,7 @@ export class DocumentKind implements JobKind {
         return unsettled === null ? vectors : ((await embedder.settle(collection, unsettled, texts)) ?? vectors);
       } catch (error) {
         // Others have their turn first.
-        if (!isQuiverError(error) || error.kind !== 'overloaded') throw error;
+        if (!isQuiverError(error) || error.kind !== 'overloaded' || clock.monotonicMs() >= untilMs) throw error;
         await sleep(FULL_MS, undefined, { signal: stop });
       }
     }

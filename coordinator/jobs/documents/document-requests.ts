@@ -275,19 +275,21 @@ export class DocumentRequests implements DocumentsService {
     const underWay = await jobs.underWayKnown(DOCUMENT);
     for (const job of underWay) if (await this.isPointless(job)) await jobs.cancel(job.id).catch(ifConflict);
     const needed = new Set(underWay.map(({ id }) => id));
-    const isOver = async (id: string): Promise<boolean> => {
+    // null: it has none, or has none yet.
+    const isEndedOf = async (id: string): Promise<boolean | null> => {
       const job = await jobs.get(id);
-      return job === null || isEnded(job);
+      return job && isEnded(job);
     };
+    const isOver = async (id: string): Promise<boolean> => (await isEndedOf(id)) ?? true;
     await turns.sweep(async (id) => !needed.has(id) && (await isOver(id)));
     const rooms = await room.list();
     const nowMs = clock.wallMs();
     for (const id of new Set([...(await files.list()), ...rooms.keys()])) {
       if (needed.has(id)) continue;
       const { isWhole, atMs } = rooms.get(id) ?? { isWhole: true, atMs: msOf(id) };
-      if (nowMs - atMs <= (isWhole ? ORPHANED_MS : BROKEN_OFF_MS)) continue;
-      // It may have begun just now.
-      if (await isOver(id)) await this.remove(id);
+      const isOld = nowMs - atMs > (isWhole ? ORPHANED_MS : BROKEN_OFF_MS);
+      // It may have begun just now. One that is over needs nothing more.
+      if ((await isEndedOf(id)) ?? isOld) await this.remove(id);
     }
   }
 

@@ -55,9 +55,12 @@ export class DocumentTurns {
     return entries.map(({ key }) => jobIn(key));
   }
 
-  /** Of the upload that was asked for last, anywhere: what is higher is of no upload here. Errors: unavailable. */
+  /**
+   * What is higher is of no upload here. The store may have been put back, and know less than was stored: generations
+   * follow clocks, so one that is not of the future is of an upload. Errors: unavailable.
+   */
   async lastGeneration(): Promise<number> {
-    return generationIn(await this.parts.store.get(GENERATION_PATH));
+    return Math.max(generationIn(await this.parts.store.get(GENERATION_PATH)), this.parts.stamps.reserve(1));
   }
 
   /** Its job is over. Errors: unavailable. */

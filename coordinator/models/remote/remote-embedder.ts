@@ -1,6 +1,6 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { EmbeddingRunner, EncodedTexts } from '../transformers/embedding-thread';
-import { modelFailure } from '../transformers/model-failure';
+import { modelFailure, TextFailure } from '../transformers/model-failure';
 import { embeddingsIn, type EmbeddingsAnswer } from './embeddings-answer';
 import { type PostAnswer, postJson } from './json-post';
 import type { Pauses, ProviderGate } from './provider-gate';
@@ -203,8 +203,8 @@ function refusal(name: string, status: number): QuiverError {
 }
 
 /** The server takes not all of the texts; those that it takes may be embedded without the others. */
-export class RefusedText extends QuiverError {
+export class RefusedText extends TextFailure {
   constructor(name: string, status: number) {
-    super('embedding_unavailable', `The embedding model "${name}" does not take a text: its server answers ${status}`);
+    super(`The embedding model "${name}" does not take a text: its server answers ${status}`);
   }
 }

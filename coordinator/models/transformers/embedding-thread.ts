@@ -164,12 +164,7 @@ export class EmbeddingThread implements EmbeddingRunner, PairRunner {
     const waiter = this.waiters.get(reply.id);
     this.waiters.delete(reply.id);
     if (reply.type !== 'error') waiter?.resolve(reply);
-    else
-      waiter?.reject(
-        new QuiverError('embedding_unavailable', 'The model failed on this text', {
-          cause: new Error(reply.cause),
-        }),
-      );
+    else waiter?.reject(new TextFailure('The model failed on this text', new Error(reply.cause)));
   }
 }
 

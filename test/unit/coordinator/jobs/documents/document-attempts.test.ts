@@ -4,8 +4,9 @@ import { type JobRecord, newJobRecord } from '../../../../../coordinator/jobs/re
 import type { CollectionRecord } from '../../../../../coordinator/service/collections/collection-record';
 import type { ParsedDocument } from '../../../../../coordinator/service/documents/formats/parsed-document';
 import type { ItemExchange } from '../../../../../coordinator/service/service';
-import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
-import { systemClock } from '../../../../../shared/base/time/clock';
+import { TextFailure } from '../../../../../coordinator/models/transformers/model-failure';
+import { type ErrorKind, QuiverError } from '../../../../../shared/base/errors/quiver-error';
+import { type Clock, systemClock } from '../../../../../shared/base/time/clock';
 import { eventually } from '../../../../support/eventually';
 
 /** What a document may take of the process that works on it, and what becomes of one that ends of it. */
@@ -39,7 +40,11 @@ function kindOf({
   parse = async () => parsed('Some text.'),
   embed = async (texts) => ({ vectors: texts.map(() => new Float32Array(dim)), unsettled: null, cut: [] }),
   exchange = async (change) => void stored.push(change),
+  revoke = () => Promise.reject(new Error('not used')),
+  clock = systemClock,
 }: {
+  revoke?: Parts['stored']['revoke'];
+  clock?: Clock;
   exchange?: (change: ItemExchange) => Promise<void>;
   dim?: number;
   parse?: Parts['parser']['parse'];
@@ -65,7 +70,7 @@ function kindOf({
       chunks: async () => [],
       strays: async () => [],
       exchange: (_collection, change) => exchange(change),
-      revoke: unused,
+      revoke,
     },
     catalog: { find: async () => ({ ...COLLECTION, dim }), read: unused },
     embedder: {
@@ -78,7 +83,7 @@ function kindOf({
     },
     metadataBytesMax: 64 * 1024,
     metadataFieldsMax: 100,
-    clock: systemClock,
+    clock,
   });
 }
 
@@ -249,4 +254,97 @@ test('vectors of a run that was stopped are not kept, and those of one that is t
   isAway = false;
   await kind.run(running(INPUT), never());
   expect(embedded).toBe(2);
+});
+
+describe('an acknowledged document', () => {
+  const failing = (kind: ErrorKind): (() => Promise<never>) => {
+    return () => Promise.reject(new QuiverError(kind, `it is ${kind}`));
+  };
+
+  test.each(['storage_failed', 'embedding_unavailable', 'conflict'] as const)('is kept after %s', async (kind) => {
+    const expected = { kind: 'unavailable', message: `it is ${kind}` };
+    const revoke = async (): Promise<void> => undefined;
+    await expect(kindOf({ exchange: failing(kind), revoke }).run(running(INPUT), never())).rejects.toMatchObject(
+      expected,
+    );
+    await expect(kindOf({ embed: failing(kind) }).run(running(INPUT), never())).rejects.toMatchObject(expected);
+  });
+
+  test('fails of a text that its model does not take, and of what it is', async () => {
+    const embed = (): Promise<never> => Promise.reject(new TextFailure('not this text'));
+    await expect(kindOf({ embed }).run(running(INPUT), never())).rejects.toMatchObject({
+      kind: 'embedding_unavailable',
+    });
+    await expect(kindOf({ parse: failing('invalid_parameter') }).run(running(INPUT), never())).rejects.toMatchObject({
+      kind: 'invalid_parameter',
+    });
+  });
+
+  test.each(['storage_failed', 'internal'] as const)(
+    'is not given up while its write may be on its way: its shard says %s',
+    async (kind) => {
+      let isFull = true;
+      const revoked: string[] = [];
+      const revoke: Parts['stored']['revoke'] = async (_collection, { token }) => {
+        if (isFull) return failing(kind)();
+        revoked.push(token);
+      };
+      const first = running(INPUT);
+      const exchange = failing('commit_unknown');
+      await expect(kindOf({ exchange, revoke }).run(first, never())).rejects.toMatchObject({ kind: 'commit_unknown' });
+      const { token } = first.record.notes as { token: string };
+      expect(token).toHaveLength(32);
+      const next = running(INPUT, { record: first.record });
+      await expect(kindOf({ revoke }).run(next, never())).rejects.toMatchObject({ kind: 'unavailable' });
+      expect(next.record.notes).toMatchObject({ token });
+      isFull = false;
+      const last = running(INPUT, { record: next.record });
+      expect(await kindOf({ revoke }).run(last, never())).toMatchObject({ outcome: 'inserted' });
+      expect(revoked).toEqual([token]);
+    },
+  );
+
+  test('whose write, and what is asked of it, fail at a full disk keeps its token', async () => {
+    const job = running(INPUT);
+    const full = failing('storage_failed');
+    await expect(kindOf({ exchange: full, revoke: full }).run(job, never())).rejects.toMatchObject({
+      kind: 'unavailable',
+    });
+    expect(job.record.notes).toMatchObject({ token: expect.stringMatching(/^[0-9a-f]{32}$/) });
+  });
+
+  test('leaves its place to others while its provider takes nothing, with the vectors that it has', async () => {
+    let lateMs = 0;
+    let isBusy = true;
+    const asked: number[] = [];
+    const kind = kindOf({
+      clock: { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + lateMs },
+      parse: async () => parsed('word '.repeat(1_000)),
+      embed: async (texts) => {
+        asked.push(texts.length);
+        if (isBusy && asked.length > 2) {
+          lateMs += 60_000;
+          throw new QuiverError('overloaded', 'the provider takes no more texts');
+        }
+        return { vectors: texts.map(() => new Float32Array(4)), unsettled: null, cut: [] };
+      },
+    });
+    const job = running(INPUT);
+    await expect(kind.run(job, never())).rejects.toMatchObject({ kind: 'overloaded' });
+    const before = asked.splice(0).slice(0, 2);
+    isBusy = false;
+    const { embedded } = (await kind.run(running(INPUT, { record: job.record }), never())) as { embedded: number };
+    expect(asked.reduce((sum, count) => sum + count, 0)).toBe(embedded - before[0] - before[1]);
+  });
+
+  test('is freed of each thing that it had, whatever fails of the others', async () => {
+    const freed: string[] = [];
+    const kind = kindOf();
+    const { parts } = kind as unknown as { parts: any };
+    parts.turns.end = failing('unavailable');
+    parts.files.delete = async (id: string) => void freed.push(id);
+    parts.room.release = async (id: string) => void freed.push(id);
+    await expect(kind.ended(running(INPUT).record)).rejects.toMatchObject({ kind: 'unavailable' });
+    expect(freed).toEqual(['document-1', 'document-1']);
+  });
 });

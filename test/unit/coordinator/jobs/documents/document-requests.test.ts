@@ -311,6 +311,22 @@ test('a file that comes slowly is not taken for one that nobody needs, and one t
   expect(await plain.service.documents.get('c', documentId)).toMatchObject({ bytes: 24 });
 });
 
+test('what an ended job left is removed by the next sweep', async () => {
+  await drive();
+  const isLeft = (change: StoreChange): boolean =>
+    change.type === 'delete' && change.key.startsWith('/q/document-files/');
+  store.beforeTransact = async (changes) => {
+    if (changes.some(isLeft)) throw new QuiverError('unavailable', 'the store is away');
+  };
+  expect((await added(SHORT)).job.state).toBe('done');
+  await eventually('its room is given back', async () => (await wholes('/q/document-rooms/file/')) === 0);
+  expect(await wholes('/q/document-files/')).toBe(1);
+  store.beforeTransact = async () => undefined;
+  await driver?.close();
+  await drive();
+  await eventually('its file is gone', async () => (await files()) === 0);
+});
+
 describe('a job whose beginning the store may have taken', () => {
   const begins = (changes: readonly { key: string }[]): boolean =>
     changes.some(({ key }) => key.startsWith('/q/jobs/'));

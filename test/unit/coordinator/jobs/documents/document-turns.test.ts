@@ -234,6 +234,20 @@ describe('of two uploads the later one stays', () => {
     },
   );
 
+  test('though the store was put back to before it was asked for', async () => {
+    const service = await coordinator();
+    const { job } = await add(service, 'Earlier.', 0);
+    await service.jobs.pause(job.id);
+    const generation = (await store.get('/q/document-generation'))!.value;
+    await drive(service);
+    await add(service, 'Later.');
+    await store.transact([], [{ type: 'put', key: '/q/document-generation', value: generation }]);
+    await service.jobs.resume(job.id);
+    await eventually('it is done', async () => (await state(service, job.id)) === 'done');
+    expect((await service.jobs.get(job.id)).result).toMatchObject({ outcome: 'overtaken' });
+    expect(await texts(service)).toEqual(['Later.']);
+  });
+
   test('where many are asked for at once, each has its turn', async () => {
     const services = [await coordinator(), await coordinator()];
     const added = await Promise.all(Array.from({ length: 40 }, (_, i) => add(services[i % 2], `Text ${i}.`, 0)));
