@@ -319,7 +319,7 @@ describe('an acknowledged document', () => {
     const asked: number[] = [];
     const kind = kindOf({
       clock: { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + lateMs },
-      parse: async () => parsed('word '.repeat(1_000)),
+      parse: async () => parsed(Array.from({ length: 1_000 }, (_, i) => `word${i}`).join(' ')),
       embed: async (texts) => {
         asked.push(texts.length);
         if (isBusy && asked.length > 2) {
