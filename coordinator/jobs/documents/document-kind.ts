@@ -29,6 +29,7 @@ import { collectionNotFound } from '../../service/routing/collection-not-found';
 import { flawOf, METADATA_DEPTH_MAX } from '../../service/vectors/metadata-flaw';
 import type { JobKind, RunningJob } from '../record/job-kind';
 import type { JobRecord } from '../record/job-record';
+import { Company } from './company';
 import { DocumentSteps, STORING, tokenIn, wroteNothing } from './document-steps';
 import type { DocumentRoom } from './document-room';
 import type { DocumentTurns } from './document-turns';
@@ -84,6 +85,7 @@ export class DocumentKind implements JobKind {
   readonly atOnce = DOCUMENTS_AT_ONCE;
   /** By job, vectors by text. */
   private readonly kept = new Map<string, { vectors: Map<string, Float32Array>; since: string | undefined }>();
+  private readonly company = new Company();
   /** Names this process in notes. */
   private readonly worker = randomUUID();
 
@@ -133,12 +135,13 @@ export class DocumentKind implements JobKind {
     const collection = await this.collection(name, input);
     const { identity, documentId } = input;
     const token = tokenIn(job.record);
+    const steps = new DocumentSteps(job, this.worker, this.company);
+    await steps.noteLost();
     if (token !== null) await unresolved(stored.revoke(name, { identity, documentId, token }));
     const before = await this.verdict(input, await stored.first(name, documentId));
     if (before !== null) return before;
-    const steps = new DocumentSteps(job, this.worker);
-    await steps.begin();
     try {
+      await steps.begin(stop);
       return await this.made(steps, { collection, input }, stop);
     } catch (error) {
       // Whoever goes on with it is another process, or begins much later.
@@ -146,6 +149,8 @@ export class DocumentKind implements JobKind {
       else this.keepWithin();
       await steps.stop().catch(() => undefined);
       throw error;
+    } finally {
+      steps.end();
     }
   }
 
@@ -288,7 +293,7 @@ export class DocumentKind implements JobKind {
       expiresAt: expiresAt ?? undefined,
     });
     // From here on nobody can give it up: of what is done, nothing could be taken back.
-    const token = await steps.store();
+    const token = await steps.store(stop);
     const { vectorsSince } = collection;
     try {
       await stored.exchange(collection.name, { identity, vectorsSince, puts, gone, token }, input.writer);

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { TextFailure } from './model-failure';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { noteStuckThread } from '../../../shared/base/process/stuck-threads';
 import type { EmbeddingReply, EmbeddingRequest, EmbeddingWorkerData } from './embedding-messages';

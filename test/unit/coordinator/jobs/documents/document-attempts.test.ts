@@ -168,6 +168,42 @@ test('a job fails at which three processes ended', async () => {
   expect(stored).toEqual([]);
 });
 
+test('one at which a process ended runs alone, so the one is found that it ends of', async () => {
+  const names = ['innocent', 'guilty', 'another'];
+  const records = new Map<string, JobRecord>();
+  const outcomes = new Map<string, unknown>();
+  for (let died = 0; died < 6 && outcomes.size < names.length; died += 1) {
+    // A process, which ends once the guilty one is parsed.
+    let ends = (): void => undefined;
+    const ended = new Promise<void>((resolve) => (ends = resolve));
+    const begun = names.filter((name) => !outcomes.has(name));
+    let parsing = 0;
+    const kind = kindOf({
+      parse: async ({ name }) => {
+        parsing += 1;
+        if (name !== 'guilty') return died === 0 ? hanging() : parsed('Some text.');
+        await eventually('all that may come are there', async () => died > 0 || parsing === names.length);
+        ends();
+        return hanging();
+      },
+    });
+    const jobs = begun.map((name) => {
+      const input = { ...INPUT, file: { ...INPUT.file, name } };
+      return running(input, { record: records.get(name), foundState: died === 0 ? 'queued' : 'running' });
+    });
+    const runs = jobs.map((job, i) =>
+      kind.run(job, never()).then(
+        (result) => void outcomes.set(begun[i], result),
+        (error: unknown) => void outcomes.set(begun[i], error),
+      ),
+    );
+    await Promise.race([ended, Promise.all(runs)]);
+    jobs.forEach(({ record }, i) => records.set(begun[i], record));
+  }
+  expect(outcomes.get('guilty')).toMatchObject({ kind: 'limit_exceeded' });
+  for (const name of ['innocent', 'another']) expect(outcomes.get(name)).toMatchObject({ outcome: 'inserted' });
+});
+
 test('processes that stop of themselves, are paused, or wait for the model do not count', async () => {
   let record: JobRecord | undefined;
   const away = async (): Promise<never> => {
