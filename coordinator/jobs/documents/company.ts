@@ -14,7 +14,7 @@ export class Company {
   private hasOneAlone = false;
   private queue: Waiting[] = [];
 
-  /** Waits for its turn; answers what ends it. Errors: the reason of `stop`. */
+  /** Waits for its turn; answers what ends it. It rejects once `stop` is aborted. */
   async enter(isAlone: boolean, stop: AbortSignal): Promise<() => void> {
     stop.throwIfAborted();
     await new Promise<void>((resolve, reject) => {

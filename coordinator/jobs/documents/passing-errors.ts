@@ -14,8 +14,9 @@ export function passing(error: unknown): unknown {
 }
 
 /**
- * Asks what became of a write. Until that is known, no error ends the job: nobody else would find out. Errors: those
- * that may pass; not_found, where the collection is gone, and the write with it.
+ * Asks what became of a write. Until that is known, no error ends the job: nobody else would find out. One that would
+ * is `unavailable`, but where the collection is gone, and the write with it. Errors: unavailable; commit_unknown;
+ * not_found.
  */
 export async function unresolved<Result>(asked: Promise<Result>): Promise<Result> {
   try {
