@@ -7,6 +7,7 @@ import type {
   VectorView,
 } from '../../service/service';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import { isLonger } from '../fields/fields';
 import { ownTurn } from '../../../shared/base/time/work-slices';
 import type { Once } from '../../service/idempotency/write-dedup';
 import { writerOf } from '../../service/keys/caller';
@@ -335,6 +336,7 @@ export function vectorEndpoints(parts: {
       answer: { type: 'data', schema: schemas.embedAnswer },
       errors: [404],
       handle: async ({ path, body, warnings }) => {
+        if (body.kind === 'query') mustBeSearchTexts(body.texts, limits.searchTextLengthMax);
         const embedded = await parts.search.embed(path.name, body.texts, body.kind);
         warnOfCutTexts(embedded, warnings, (index) => `texts[${index}]`);
         const head = `{"embedding_model":${JSON.stringify(embedded.model)},"vectors":`;
@@ -451,4 +453,14 @@ function expectedVersions(
     expected.set(id, version);
   });
   return expected;
+}
+
+/** Errors: limit_exceeded for a text that no search may look for. */
+function mustBeSearchTexts(texts: readonly string[], charactersMax: number): void {
+  for (const [i, text] of texts.entries())
+    if (isLonger(text, charactersMax))
+      throw new QuiverError(
+        'limit_exceeded',
+        `texts[${i}] exceeds the maximum length of ${charactersMax} characters of a query (MAX_SEARCH_TEXT_LENGTH)`,
+      );
 }

@@ -207,13 +207,17 @@ export function boundedText(charactersMax: number, setting: string) {
     .string()
     .meta({ maxLength: charactersMax })
     .superRefine((text, context) => {
-      // A character takes at most two code units, so most texts need no counting.
-      if (text.length <= charactersMax || (text.length <= 2 * charactersMax && [...text].length <= charactersMax))
-        return;
+      if (!isLonger(text, charactersMax)) return;
       report(context, text, `exceeds the maximum length of ${charactersMax} characters (${setting})`, {
         kind: 'limit_exceeded',
       });
     });
+}
+
+export function isLonger(text: string, charactersMax: number): boolean {
+  // A character takes at most two code units, so most texts need no counting.
+  if (text.length <= charactersMax) return false;
+  return text.length > 2 * charactersMax || [...text].length > charactersMax;
 }
 
 /** An item's text, of at most `textBytesMax` bytes in UTF-8. */

@@ -239,6 +239,10 @@ export class ShardedSearchService implements SearchService {
   }
 
   async embed(name: string, texts: string[], kind: 'query' | 'passage'): Promise<EmbeddedTexts> {
+    return ofOneModel(() => this.embedOnce(name, texts, kind));
+  }
+
+  private async embedOnce(name: string, texts: string[], kind: 'query' | 'passage'): Promise<EmbeddedTexts> {
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const embedded =
       kind === 'query'

@@ -113,6 +113,12 @@ export function describeCollectionModels(name: string, startTarget: StartTarget)
       const texts = Array.from({ length: 101 }, () => 'a');
       expect(await refusal('/v1/collections/embedded-1/embed', { texts }, 400)).toContain('texts has 101 elements');
       expect(await refusal('/v1/collections/embedded-1/embed', { texts: [1] }, 422)).toContain('texts[0]');
+      // As long as a search may look for; a text that is stored may be longer.
+      const long = 'a'.repeat(4_097);
+      expect(await refusal('/v1/collections/embedded-1/embed', { texts: ['a', long] }, 400)).toContain('texts[1]');
+      expect((await post('/v1/collections/embedded-1/embed', { texts: [long], kind: 'passage' })).vectors).toHaveLength(
+        1,
+      );
       expect(await post('/v1/collections/embedded-1/embed', { texts: [] })).toMatchObject({ vectors: [] });
       errorOf(await api.post('/v1/collections/embedded-1/embed', { texts: ['a'] }, { key: null }), 401);
     });
