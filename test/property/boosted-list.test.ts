@@ -3,6 +3,7 @@ import { BoostedList } from '../../node/engine/shard/reading/boosted-list';
 import { readBoosted } from '../../node/engine/shard/reading/boosted-search';
 import { ShardBoosts } from '../../node/engine/shard/reading/shard-boosts';
 import type { ShardIndexes } from '../../node/engine/shard/shard-indexes';
+import { resultOf } from '../../shared/base/time/work-slices';
 import type { FieldBoost } from '../../shared/contract/shard/boosts';
 import type { Filter, JsonObject } from '../../shared/contract/filter/filter';
 import { plainBoosted, plainBoostNumbers } from '../support/models/plain-boosts';
@@ -85,7 +86,7 @@ test.each(Array.from({ length: 12 }, (_, round) => round))(
           score: plainBoosted(given, scores[slot], plainBoostNumbers(given, metadata[slot])),
         }))
         .sort((a, b) => b.score - a.score || a.slot - b.slot);
-      const { slots, scores: boosted } = list.found;
+      const { slots, scores: boosted } = resultOf(list.found());
       const found = Array.from(slots, (slot, at) => ({ slot, score: boosted[at] }))
         .sort((a, b) => b.score - a.score || a.slot - b.slot)
         .slice(0, k);

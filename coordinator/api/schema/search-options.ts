@@ -100,6 +100,11 @@ const highlighting = z.object({
   }),
 });
 
+/** As a request gives it: what a search chooses from depends on other options, too. */
+type GivenDiversity =
+  | (Diversity & { type: 'field' })
+  | (Omit<Diversity & { type: 'mmr' }, 'candidates'> & { candidates: number | undefined });
+
 const diversity = z
   .object({
     lambda: optional(z.number()).meta({
@@ -107,21 +112,22 @@ const diversity = z
         '1: by relevance alone, 0: by unlikeness alone. Of the candidates, the next hit is that with the greatest lambda × relevance − (1 − lambda) × its greatest cosine with a hit before. Relevance is the score if it is a cosine, else where it lies between the least and the greatest of the candidates; with rerank, of those that the model has read, which come first.',
     }),
     candidates: optional(z.int().min(1).meta({ maximum: REQUEST_BOUNDS.diversityCandidatesMax })).meta({
-      description: `With lambda: the best so many hits are chosen from, at least k + offset. Default ${CANDIDATES_DEFAULT}. With rerank there are top_n.`,
+      description: `With lambda: the best so many hits are chosen from, at least k + offset. Default ${CANDIDATES_DEFAULT}; with rerank top_n, and no more than that.`,
     }),
     field: optional(z.string().min(1).max(REQUEST_BOUNDS.nameCharactersMax)).meta({
       description: 'Instead of lambda: a path of the metadata, in which no value is in more hits than at_most.',
     }),
     at_most: optional(integer(1, GROUP_SIZE_MAX)).meta({ description: 'Default 1. Of a list, each element counts.' }),
   })
-  .transform(({ lambda, candidates = CANDIDATES_DEFAULT, field, at_most: atMost = 1, ...rest }, context): Diversity => {
+  .transform(({ lambda, candidates, field, at_most: atMost = 1, ...rest }, context): GivenDiversity => {
     const refuse = (message: string, name: string, kind: ErrorKind = 'invalid_parameter'): void =>
       report(context, rest, message, { kind, path: [name] });
     if ((lambda === undefined) === (field === undefined))
       report(context, rest, 'must have lambda or field', { wanted: ['lambda', 'field'] });
     if (lambda !== undefined && !(lambda >= 0 && lambda <= 1)) refuse('must be from 0 to 1', 'lambda');
     const most = REQUEST_BOUNDS.diversityCandidatesMax;
-    if (candidates > most) refuse(`is ${candidates}, more than the maximum of ${most}`, 'candidates', 'limit_exceeded');
+    if (candidates !== undefined && candidates > most)
+      refuse(`is ${candidates}, more than the maximum of ${most}`, 'candidates', 'limit_exceeded');
     return field === undefined
       ? { type: 'mmr', lambda: lambda ?? 1, candidates }
       : { type: 'field', path: field, atMost };
@@ -291,12 +297,13 @@ function optionsOf(limits: HttpLimits) {
           '{"field": "author", "at_most": 2}.',
       }),
       ({ page }, chosen) => {
-        page.diversity = chosen;
+        page.diversity =
+          chosen.type === 'mmr' ? { ...chosen, candidates: chosen.candidates ?? CANDIDATES_DEFAULT } : chosen;
       },
     ),
     cursor: option(
       optional(z.string().min(1)).meta({
-        description: `Pages that continue each other, without offset and as far as the list goes: "first", then \`next_cursor\` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for ${limits.cursorSeconds} seconds (CURSOR_SECONDS), and ends when the collection is resharded.`,
+        description: `Pages that continue each other, without offset and as far as the list goes: "first", then \`next_cursor\` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out; where an answer has boost_depth, deeper pages look further, and what they find that comes before them stays left out. All fields but k and those of what results carry are to be the same. A chain goes on for ${limits.cursorSeconds} seconds (CURSOR_SECONDS), and ends when the collection is resharded.`,
       }),
       ({ page }, cursor) => {
         page.cursor = { text: cursor === FIRST_PAGE ? null : cursor, secondsMax: limits.cursorSeconds };
@@ -414,6 +421,12 @@ function checkGroups(
       `is ${groups.size} for ${kName} ${k}: together more than ${most} hits (${GROUPED_HITS_FACTOR} × MAX_K)`,
       { kind: 'limit_exceeded', path: ['group_size'] },
     );
+}
+
+/** What is chosen of what a model has read is chosen of all of it, if no less is asked for. */
+function chooseOfReranked({ page: { diversity: chosen }, rerank }: SearchDraft, given?: GivenDiversity | null): void {
+  if (rerank === undefined || chosen?.type !== 'mmr' || given?.type !== 'mmr') return;
+  chosen.candidates = Math.min(given.candidates ?? rerank.topN, rerank.topN);
 }
 
 /** Reports diversity beside groups, and pages beyond its candidates. */
@@ -583,6 +596,7 @@ export function searchFields(limits: HttpLimits): SearchFields {
       }
       checkBoosts(draft.query.boosts, given, sink);
       checkGroups(draft.page, given, limits, sink, kName);
+      chooseOfReranked(draft, given.diversity);
       checkDiversity(draft.page, given, sink, kName);
       checkExpansion(draft, given, limits, sink, kName);
       const found = source();

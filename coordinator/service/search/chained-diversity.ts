@@ -1,7 +1,6 @@
-import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { bothFilters, type Filter } from '../../../shared/contract/filter/filter';
 import { compareHits, type HitPlace } from '../../../shared/contract/shard/shard-read';
-import { ownTurn } from '../../../shared/base/time/work-slices';
+import { inSlices, ownTurn } from '../../../shared/base/time/work-slices';
 import type { CollectionRecord } from '../collections/collection-record';
 import type { Diversity } from '../search-request';
 import type { ScoredHit } from '../service';
@@ -18,10 +17,6 @@ import { countFromJson, digestsFromJson, notOne, placeFromJson, placeToJson } fr
 
 /** Hits that are asked for at once. */
 const HITS = { first: 2, least: 16, most: 10_000 };
-/** Digests of values in a cursor. */
-const VALUES_MAX = 50_000;
-/** Hits that are looked at before others may be served. */
-const HITS_PER_STEP = 256;
 
 /** What pages of hits that differ need. */
 interface DiverseParts {
@@ -110,9 +105,10 @@ async function byValue(
 
   /** Whether a hit is of the next page. */
   async function take(part: ListedPart): Promise<boolean> {
-    for (const [i, { hit, metadata }] of (await hitsLookedAt(ordered, search, part.hits)).entries()) {
-      if (i % HITS_PER_STEP === HITS_PER_STEP - 1) await ownTurn();
-      const values = counts.roomFor(metadata);
+    for (const { hit, metadata } of await hitsLookedAt(ordered, search, part.hits)) {
+      const turn = ownTurn();
+      if (turn !== undefined) await turn;
+      const values = await inSlices(counts.roomFor(metadata));
       if (values !== null) {
         if (hits.length === k) return true;
         counts.add(values);
@@ -124,13 +120,10 @@ async function byValue(
     return false;
   }
 
-  function answered(isMore: boolean): ChainedPage {
-    const all = counts.given();
-    if (isMore && all.size > VALUES_MAX)
-      throw new QuiverError(
-        'limit_exceeded',
-        `this cursor ended: it goes on for ${VALUES_MAX} values; filter what is searched`,
-      );
-    return { ranked: { hits, totalCount }, next: isMore ? [placeToJson(last), passed, all.toText()] : null };
+  async function answered(isMore: boolean): Promise<ChainedPage> {
+    const ranked = { hits, totalCount };
+    if (!isMore) return { ranked, next: null };
+    const all = await inSlices(counts.given());
+    return { ranked, next: [placeToJson(last), passed, all.toText()] };
   }
 }

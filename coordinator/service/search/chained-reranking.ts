@@ -50,7 +50,7 @@ export async function chainedReranking(
     const state = stateWith(shown.map(({ externalId }) => externalId));
     return {
       ranked: { hits: shown, totalCount, rerank },
-      next: isMore ? [...state, counts.given().toText()] : null,
+      next: isMore ? [...state, (await inSlices(counts.given())).toText()] : null,
     };
   }
   const hits =
@@ -73,7 +73,7 @@ function* differing(
   const shown: ScoredHit[] = [];
   for (const { hit, metadata } of ordered) {
     if (given.has(hit.externalId)) continue;
-    const values = counts.roomFor(metadata);
+    const values = yield* counts.roomFor(metadata);
     yield;
     if (values === null) continue;
     if (shown.length === k) return { shown, isMore: true };

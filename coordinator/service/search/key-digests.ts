@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { resultOf } from '../../../shared/base/time/work-slices';
 
 /** Two of a million names have the same one once in six hundred million times. */
 const DIGEST_BYTES = 6;
@@ -29,8 +30,16 @@ export class KeyDigests {
 
   /** With these names besides. */
   with(names: Iterable<string>): KeyDigests {
+    return resultOf(this.withInSteps(names));
+  }
+
+  /** The same of many. */
+  *withInSteps(names: Iterable<string>): Generator<undefined, KeyDigests> {
     const digests = new Set(this.digests);
-    for (const name of names) digests.add(digestOf(name));
+    for (const name of names) {
+      digests.add(digestOf(name));
+      yield;
+    }
     return new KeyDigests(digests);
   }
 

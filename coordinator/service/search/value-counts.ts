@@ -1,9 +1,13 @@
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Diversity, GroupKey } from '../search-request';
 import { groupKeysOf } from './group-key';
 import type { KeyDigests } from './key-digests';
 
 /** A number, a text or a boolean. */
 type Value = Exclude<GroupKey, null>;
+
+/** Digests of values in a cursor. */
+const VALUES_MAX = 50_000;
 
 /**
  * How many hits of a chain have each value, of which no more may have one than `atMost`: by the digests of the pages
@@ -20,11 +24,15 @@ export class ValueCounts {
     private readonly before: KeyDigests,
   ) {}
 
-  /** The values of a hit, by its metadata; null: of one of them there are as many as there may be. */
-  roomFor(metadata: string): readonly Value[] | null {
+  /**
+   * The values of a hit, by its metadata; null: of one of them there are as many as there may be. In steps: a hit may
+   * have thousands.
+   */
+  *roomFor(metadata: string): Generator<undefined, readonly Value[] | null> {
     const values = groupKeysOf(metadata, this.diversity.path) as readonly Value[];
     let isFull = false;
     for (const value of values) {
+      yield;
       if (this.countOf(value) < this.diversity.atMost) continue;
       this.full.add(value);
       isFull = true;
@@ -42,9 +50,14 @@ export class ValueCounts {
     }
   }
 
-  /** For the page behind. */
-  given(): KeyDigests {
-    return this.before.with(this.added);
+  /** For the page behind. In steps. Errors: limit_exceeded, of more than a cursor holds. */
+  *given(): Generator<undefined, KeyDigests> {
+    const all = yield* this.before.withInSteps(this.added);
+    if (all.size <= VALUES_MAX) return all;
+    throw new QuiverError(
+      'limit_exceeded',
+      `this cursor ended: it goes on for ${VALUES_MAX} values; filter what is searched`,
+    );
   }
 
   private countOf(value: Value): number {

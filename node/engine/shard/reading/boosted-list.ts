@@ -2,6 +2,7 @@ import { type BoostMode, boostedScore } from '../../../../shared/contract/shard/
 import { ChunkedSlotSet } from '../../slots/chunked-slot-set';
 import type { SlotScores } from '../../slots/slot-scores';
 import type { ScoredSlot } from './ordered-hits';
+import { firstWhere, sortedInSteps } from './sorted-in-steps';
 
 /** Each longer list is so many times as long. */
 const DEPTH_FACTOR = 4;
@@ -32,7 +33,7 @@ export interface ReadList {
 export class BoostedList {
   private readonly slots = new ChunkedSlotSet();
   /** Those that may be among the best, in no order between two cuts. */
-  private readonly kept: ScoredSlot[] = [];
+  private kept: ScoredSlot[] = [];
   private leastKept = -Infinity;
   /** How many have to be read next. */
   depth: number;
@@ -48,12 +49,15 @@ export class BoostedList {
   }
 
   /** The k best, best first, and all that tie with the last. */
-  get found(): SlotScores {
+  *found(): Generator<undefined, SlotScores> {
     const { kept } = this;
-    return {
-      slots: Uint32Array.from(kept, ({ slot }) => slot),
-      scores: Float64Array.from(kept, ({ score }) => score),
-    };
+    const found = { slots: new Uint32Array(kept.length), scores: new Float64Array(kept.length) };
+    for (let i = 0; i < kept.length; i += 1) {
+      found.slots[i] = kept[i].slot;
+      found.scores[i] = kept[i].score;
+      if (i % SLOTS_PER_STEP === SLOTS_PER_STEP - 1) yield;
+    }
+    return found;
   }
 
   /** Once all is read that has to be, no other item has as good a boosted score; −Infinity: there is no other. */
@@ -73,10 +77,10 @@ export class BoostedList {
       if (boosted < this.leastKept) continue;
       this.kept.push({ slot, score: boosted });
       if (this.kept.length < room) continue;
-      this.cut();
+      yield* this.cut();
       room = this.roomNow();
     }
-    this.cut();
+    yield* this.cut();
     if (last === null) return true;
     // Scores that differ may be the same when they are boosted: a great sum, for one, has no room for small parts.
     if (this.bound > boostedScore(mode, isTied ? nextBelow(last) : last, most)) return true;
@@ -85,10 +89,14 @@ export class BoostedList {
   }
 
   /** Leaves out what is gone; then what was not read may be better than what is behind {@link bound}. */
-  drop(isGone: (slot: number) => boolean): void {
+  *drop(isGone: (slot: number) => boolean): Generator<undefined, void> {
+    const { kept } = this;
     let end = 0;
-    for (const one of this.kept) if (!isGone(one.slot)) this.kept[end++] = one;
-    this.kept.length = end;
+    for (let i = 0; i < kept.length; i += 1) {
+      if (!isGone(kept[i].slot)) kept[end++] = kept[i];
+      if (i % SLOTS_PER_STEP === SLOTS_PER_STEP - 1) yield;
+    }
+    kept.length = end;
   }
 
   /** Reads more the next time. */
@@ -101,14 +109,14 @@ export class BoostedList {
     return 2 * Math.max(this.k, this.kept.length) + SLOTS_PER_STEP;
   }
 
-  private cut(): void {
-    const { kept, k } = this;
-    kept.sort((a, b) => b.score - a.score);
-    if (kept.length < k) return;
-    this.leastKept = kept[k - 1].score;
-    let end = kept.length;
-    while (kept[end - 1].score < this.leastKept) end -= 1;
-    kept.length = end;
+  /** In steps: a deep list may keep all items. */
+  private *cut(): Generator<undefined, void> {
+    const kept = yield* sortedInSteps(this.kept, (a, b) => b.score - a.score);
+    this.kept = kept;
+    if (kept.length < this.k) return;
+    const least = kept[this.k - 1].score;
+    this.leastKept = least;
+    kept.length = firstWhere(kept.length, (at) => kept[at].score < least);
   }
 }
 

@@ -18,6 +18,8 @@ import type { ShardBoosts } from './shard-boosts';
  */
 const BOUNDS = { first: 64, all: 512, known: 65_536, unknown: 8_192 };
 const FACTORS = { first: 2, most: 8 };
+/** Scores that are looked at before others are served. */
+const SCORES_PER_STEP = 8_192;
 const NOTHING = { slots: new Uint32Array(0), scores: new Float64Array(0), numbers: new Float64Array(0) };
 
 export function firstDepth(k: number, first = BOUNDS.first): number {
@@ -120,7 +122,7 @@ export async function boostedKeywords(search: BoostedKeywords): Promise<FoundHit
 export async function firstBoosted(steps: BoostedSteps, k: number): Promise<SlotScores> {
   const list = boostedList(steps.boosts, k, false);
   await inSlices(listSteps(steps, list));
-  return list.found;
+  return inSlices(list.found());
 }
 
 function* listSteps({ listOf, boosts }: BoostedSteps, list: BoostedList): Generator<undefined, void> {
@@ -128,10 +130,19 @@ function* listSteps({ listOf, boosts }: BoostedSteps, list: BoostedList): Genera
     const listed = yield* listOf(list.depth);
     const found = yield* boosts.numbered(listed);
     const isWhole = listed.slots.length < list.depth;
-    const last = isWhole ? null : listed.scores.reduce((least, score) => Math.min(least, score));
+    const last = isWhole ? null : yield* leastOf(listed.scores);
     if (yield* list.take({ found, last })) return;
     list.deepen();
   }
+}
+
+function* leastOf(scores: Float64Array): Generator<undefined, number> {
+  let least = Infinity;
+  for (let i = 0; i < scores.length; i += 1) {
+    if (scores[i] < least) least = scores[i];
+    if (i % SCORES_PER_STEP === SCORES_PER_STEP - 1) yield;
+  }
+  return least;
 }
 
 /**
@@ -143,13 +154,13 @@ function* renewed(
   list: BoostedList,
   taken: Set<number>,
 ): Generator<undefined, ScoredSlot[] | null> {
-  list.drop((slot) => !items.isLive(slot));
+  yield* list.drop((slot) => !items.isLive(slot));
   const added = moved().filter((slot) => !taken.has(slot));
   for (const slot of added) taken.add(slot);
   if (added.length > 0) {
     const listed = yield* listOf(added.length, ChunkedSlotSet.fromArray(added));
     yield* list.take({ found: yield* boosts.numbered(listed), last: null });
   }
-  const { scored } = yield* cutTies(items, list.found, list.k);
+  const { scored } = yield* cutTies(items, yield* list.found(), list.k);
   return added.every((slot) => items.isLive(slot)) ? scored : null;
 }

@@ -1,5 +1,6 @@
 import type { SlotScores } from '../../slots/slot-scores';
 import type { ScoredSlot } from './ordered-hits';
+import { sortedInSteps } from './sorted-in-steps';
 
 /** Ids read before others may be served: about a quarter of a millisecond. */
 const IDS_PER_STEP = 512;
@@ -75,11 +76,11 @@ function* cutAt(
   const first = new FirstByName(k - better);
   for (let i = better; i < slots.length; i += 1) {
     const slot = slots[i];
-    if (items.isLive(slot)) first.add(slot, items.externalIdOf(slot));
-    else gone.push(slot);
+    if (!items.isLive(slot)) gone.push(slot);
+    else if (first.add(slot, items.externalIdOf(slot))) yield* first.cut();
     if ((i - better) % IDS_PER_STEP === IDS_PER_STEP - 1) yield;
   }
-  const { kept, last } = first.take();
+  const { kept, last } = yield* first.take();
   return { better, first: kept, gone, last };
 }
 
@@ -96,20 +97,21 @@ class FirstByName {
 
   constructor(private readonly count: number) {}
 
-  add(slot: number, name: string): void {
-    if (this.last !== null && name > this.last) return;
+  /** Answers whether there are so many that they are to be cut. */
+  add(slot: number, name: string): boolean {
+    if (this.last !== null && name > this.last) return false;
     this.kept.push({ slot, name });
-    if (this.kept.length >= 2 * this.count + IDS_PER_STEP) this.cut();
+    return this.kept.length >= 2 * this.count + IDS_PER_STEP;
   }
 
   /** `last`: the last name that is kept; null: all are. */
-  take(): { kept: number[]; last: string | null } {
-    if (this.last !== null || this.kept.length > this.count) this.cut();
+  *take(): Generator<undefined, { kept: number[]; last: string | null }> {
+    if (this.last !== null || this.kept.length > this.count) yield* this.cut();
     return { kept: this.kept.map(({ slot }) => slot), last: this.last };
   }
 
-  private cut(): void {
-    this.kept.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+  *cut(): Generator<undefined, void> {
+    this.kept = yield* sortedInSteps(this.kept, (a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
     if (this.kept.length > this.count) this.kept.length = this.count;
     this.last = this.kept[this.count - 1].name;
   }

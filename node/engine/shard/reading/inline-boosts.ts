@@ -125,7 +125,7 @@ export class InlineBoosts {
       counter?.searched(found);
       const last = found.count < list.depth ? null : numbered.scores[found.count - 1];
       if (resultOf(list.take({ found: numbered, last }))) {
-        const { slots, scores } = list.found;
+        const { slots, scores } = resultOf(list.found());
         return { slots, scores, count: slots.length };
       }
       const narrower = reaching(this.boosts, this.mostOfEach!, list.least);

@@ -13,6 +13,7 @@ import { boostsToText } from '../../../../shared/contract/shard/boosts';
 import { cutTiedSlots } from './border-ties';
 import { type FoundPart, KEPT_PARTS, type KeptParts } from './kept-parts';
 import type { ScoredSlot } from './ordered-hits';
+import { firstWhere, sortedInSteps } from './sorted-in-steps';
 
 /** Hits behind a page that are found together with it, as a multiple of it: the pages that follow need not search. */
 const AHEAD_PAGES = 4;
@@ -20,8 +21,6 @@ const AHEAD_PAGES = 4;
 const AHEAD_MAX = 1 << 20;
 /** Slots that are looked at before others are served. */
 const SLOTS_PER_STEP = 4_096;
-/** Ids that are sorted, or runs of them that are merged, before others are served. */
-const SORTED_AT_ONCE = 2_048;
 /** Processors of different kinds add the same numbers up to scores that differ by so much of them. */
 const ROUNDING = 1e-6;
 
@@ -145,7 +144,7 @@ export class ListParts {
       }
       if (i % SLOTS_PER_STEP === SLOTS_PER_STEP - 1) yield;
     }
-    return (yield* sortedById(named)).map(({ slot }) => slot);
+    return (yield* sortedInSteps(named, byId)).map(({ slot }) => slot);
   }
 
   /** null: what there is does not reach so far. */
@@ -223,42 +222,6 @@ function isNearTo(score: number, other: number): boolean {
   return score === other || Math.abs(score - other) <= ROUNDING * Math.abs(score);
 }
 
-/** The first index from which on a test holds; `length` if nowhere. */
-function firstWhere(length: number, test: (index: number) => boolean): number {
-  let [low, high] = [0, length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (test(middle)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
-}
-
-/** By ids, in steps: there may be a million of one score. */
-function* sortedById<Named extends { externalId: string }>(named: readonly Named[]): Generator<undefined, Named[]> {
-  let runs: Named[][] = [];
-  for (let from = 0; from < named.length; from += SORTED_AT_ONCE) {
-    runs.push(named.slice(from, from + SORTED_AT_ONCE).sort((a, b) => (a.externalId < b.externalId ? -1 : 1)));
-    if (named.length > SORTED_AT_ONCE) yield;
-  }
-  while (runs.length > 1) {
-    const merged: Named[][] = [];
-    for (let i = 0; i < runs.length; i += 2)
-      merged.push(i + 1 === runs.length ? runs[i] : yield* mergedById(runs[i], runs[i + 1]));
-    runs = merged;
-  }
-  return runs[0] ?? [];
-}
-
-function* mergedById<Named extends { externalId: string }>(
-  left: readonly Named[],
-  right: readonly Named[],
-): Generator<undefined, Named[]> {
-  const merged: Named[] = [];
-  for (let i = 0, j = 0; i < left.length || j < right.length;) {
-    const isLeft = j === right.length || (i < left.length && left[i].externalId < right[j].externalId);
-    merged.push(isLeft ? left[i++] : right[j++]);
-    if (merged.length % SORTED_AT_ONCE === 0) yield;
-  }
-  return merged;
+function byId(a: { externalId: string }, b: { externalId: string }): number {
+  return a.externalId < b.externalId ? -1 : 1;
 }

@@ -18,7 +18,6 @@ import type { SlotScores } from '../../slots/slot-scores';
 import type { SlotSet } from '../../slots/slot-set';
 import { InlineBoosts, isTold } from './inline-boosts';
 import { keepTerms } from './keyword-expansions';
-import type { BoostedList } from './boosted-list';
 import { boostedKeywords, boostedList, firstBoosted, readBoosted } from './boosted-search';
 import { type CutHits, cutTies } from './border-ties';
 import { type DeepList, keywordListName, ListParts, vectorListName } from './list-parts';
@@ -45,6 +44,12 @@ const AT_ONCE_MAX = 256;
 const SLICED_TIES = 1_000;
 
 const NOTHING_FOUND: SlotScores = { slots: new Uint32Array(0), scores: new Float64Array(0) };
+
+/** The best by boosted scores, and below which of them no other has one. */
+interface BoostedSlots {
+  found: SlotScores;
+  bound: number;
+}
 
 /**
  * Searches one shard. A search sees every write that was answered before it began. An item deleted while it runs is
@@ -118,7 +123,7 @@ export class ShardSearch {
       if (boosts !== null) {
         const list = boostedList(boosts, depth, true);
         boostDepth = await readBoosted(indexes, { ...request, k: depth }, { list, boosts, counter });
-        const { found } = list;
+        const found = await inSlices(list.found());
         return { found, isWhole: found.slots.length < depth, isUnsure: boostDepth !== undefined };
       }
       const allowed = this.allowed(filter);
@@ -159,14 +164,13 @@ export class ShardSearch {
     try {
       let wanted = request.k;
       for (let attempt = 1; ; attempt++) {
-        let list: Pick<BoostedList, 'found' | 'bound'> | null =
-          attempt === 1 && counter === null ? this.boostedNow(request, given) : null;
+        let list: BoostedSlots | null = attempt === 1 && counter === null ? this.boostedNow(request, given) : null;
         let boostDepth: number | undefined;
         if (list === null) {
           boosts ??= await ShardBoosts.prepared(indexes, given);
           const read = boostedList(boosts, wanted, true);
           boostDepth = await readBoosted(indexes, request, { list: read, boosts, counter });
-          list = read;
+          list = { found: await inSlices(read.found()), bound: read.bound };
         }
         const { found, bound } = list;
         const cutting = this.cut(found, wanted);
@@ -194,7 +198,7 @@ export class ShardSearch {
   }
 
   /** The same by one search on this thread, of less than a millisecond; null: it would take more. */
-  private boostedNow(request: VectorSearch, given: Boosts): Pick<BoostedList, 'found' | 'bound'> | null {
+  private boostedNow(request: VectorSearch, given: Boosts): BoostedSlots | null {
     const { directory, filters, vectors } = this.parts.indexes;
     const { k, filter, effort } = request;
     if (effort.type === 'exact' || k > AT_ONCE_MAX || (filter !== null && !isTold(filter))) return null;

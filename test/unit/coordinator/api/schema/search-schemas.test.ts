@@ -71,6 +71,26 @@ test('a body that is remembered keeps every field when it gets another vector', 
     );
 });
 
+test('hits that differ by their vectors are chosen of 100, or of all that a model has read', () => {
+  const candidatesOf = (candidates: number | undefined, given: object): unknown => {
+    const { diversity } = searchBody(limits).parse({
+      text: 'a',
+      diversity: { lambda: 0.5, candidates },
+      ...given,
+    }).search.page;
+    return diversity?.type === 'mmr' ? diversity.candidates : null;
+  };
+  expect(candidatesOf(undefined, {})).toBe(100);
+  expect(candidatesOf(40, {})).toBe(40);
+  expect(candidatesOf(undefined, { rerank: {} })).toBe(50);
+  expect(candidatesOf(undefined, { rerank: { top_n: 500 } })).toBe(500);
+  expect(candidatesOf(40, { rerank: { top_n: 500 } })).toBe(40);
+  expect(candidatesOf(900, { rerank: { top_n: 500 } })).toBe(500);
+  // A page of 140 is not refused for a number that nobody gave.
+  expect(candidatesOf(undefined, { k: 100, offset: 40, rerank: { top_n: 200 } })).toBe(200);
+  expect(() => candidatesOf(130, { k: 100, offset: 40, rerank: { top_n: 200 } })).toThrow('is 130, less than k');
+});
+
 test('reranking reads 50 hits or as many as the page needs', () => {
   const rerankOf = (given: object): unknown => searchBody(limits).parse({ text: 'a', ...given }).search.rerank;
   const none = { model: undefined, leastScore: undefined, budgetMs: undefined, field: 'text' };
