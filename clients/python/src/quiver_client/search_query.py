@@ -64,7 +64,7 @@ class BulkSearchQuery:
     diversity: Mapping[str, Any] | None = None
     """Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}."""
     cursor: str | None = None
-    """Pages that continue each other, without offset and as far as the list goes: 'first', then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded."""
+    """Pages that continue each other, without offset and as far as the list goes: 'first', then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out; where an answer has boost_depth, deeper pages look further, and what they find that comes before them stays left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded."""
     explain: bool | None = None
     """Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank (with rerank, reranked_rank) and diversity_score; with boosts, what each of them gave, `boosts`."""
     rerank: Mapping[str, Any] | None = None

@@ -1783,14 +1783,14 @@ export interface Operations {
       diversity?: {
         /** 1: by relevance alone, 0: by unlikeness alone. Of the candidates, the next hit is that with the greatest lambda × relevance − (1 − lambda) × its greatest cosine with a hit before. Relevance is the score if it is a cosine, else where it lies between the least and the greatest of the candidates; with rerank, of those that the model has read, which come first. */
         lambda?: number;
-        /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100. With rerank there are top_n. */
+        /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100; with rerank top_n, and no more than that. */
         candidates?: number;
         /** Instead of lambda: a path of the metadata, in which no value is in more hits than at_most. */
         field?: string;
         /** Default 1. Of a list, each element counts. */
         at_most?: number;
       };
-      /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
+      /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out; where an answer has boost_depth, deeper pages look further, and what they find that comes before them stays left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
       cursor?: string;
       /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank (with rerank, reranked_rank) and diversity_score; with boosts, what each of them gave, `boosts`. Default: false. */
       explain?: boolean;
@@ -1968,14 +1968,14 @@ export interface Operations {
         diversity?: {
           /** 1: by relevance alone, 0: by unlikeness alone. Of the candidates, the next hit is that with the greatest lambda × relevance − (1 − lambda) × its greatest cosine with a hit before. Relevance is the score if it is a cosine, else where it lies between the least and the greatest of the candidates; with rerank, of those that the model has read, which come first. */
           lambda?: number;
-          /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100. With rerank there are top_n. */
+          /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100; with rerank top_n, and no more than that. */
           candidates?: number;
           /** Instead of lambda: a path of the metadata, in which no value is in more hits than at_most. */
           field?: string;
           /** Default 1. Of a list, each element counts. */
           at_most?: number;
         };
-        /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
+        /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out; where an answer has boost_depth, deeper pages look further, and what they find that comes before them stays left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
         cursor?: string;
         /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank (with rerank, reranked_rank) and diversity_score; with boosts, what each of them gave, `boosts`. Default: false. */
         explain?: boolean;
@@ -2195,14 +2195,14 @@ export interface Operations {
       diversity?: {
         /** 1: by relevance alone, 0: by unlikeness alone. Of the candidates, the next hit is that with the greatest lambda × relevance − (1 − lambda) × its greatest cosine with a hit before. Relevance is the score if it is a cosine, else where it lies between the least and the greatest of the candidates; with rerank, of those that the model has read, which come first. */
         lambda?: number;
-        /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100. With rerank there are top_n. */
+        /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100; with rerank top_n, and no more than that. */
         candidates?: number;
         /** Instead of lambda: a path of the metadata, in which no value is in more hits than at_most. */
         field?: string;
         /** Default 1. Of a list, each element counts. */
         at_most?: number;
       };
-      /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
+      /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out; where an answer has boost_depth, deeper pages look further, and what they find that comes before them stays left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
       cursor?: string;
       /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank (with rerank, reranked_rank) and diversity_score; with boosts, what each of them gave, `boosts`. Default: false. */
       explain?: boolean;
@@ -2425,14 +2425,14 @@ export interface Operations {
       diversity?: {
         /** 1: by relevance alone, 0: by unlikeness alone. Of the candidates, the next hit is that with the greatest lambda × relevance − (1 − lambda) × its greatest cosine with a hit before. Relevance is the score if it is a cosine, else where it lies between the least and the greatest of the candidates; with rerank, of those that the model has read, which come first. */
         lambda?: number;
-        /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100. With rerank there are top_n. */
+        /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100; with rerank top_n, and no more than that. */
         candidates?: number;
         /** Instead of lambda: a path of the metadata, in which no value is in more hits than at_most. */
         field?: string;
         /** Default 1. Of a list, each element counts. */
         at_most?: number;
       };
-      /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
+      /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out; where an answer has boost_depth, deeper pages look further, and what they find that comes before them stays left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
       cursor?: string;
       /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank (with rerank, reranked_rank) and diversity_score; with boosts, what each of them gave, `boosts`. Default: false. */
       explain?: boolean;
@@ -2653,14 +2653,14 @@ export interface Operations {
       diversity?: {
         /** 1: by relevance alone, 0: by unlikeness alone. Of the candidates, the next hit is that with the greatest lambda × relevance − (1 − lambda) × its greatest cosine with a hit before. Relevance is the score if it is a cosine, else where it lies between the least and the greatest of the candidates; with rerank, of those that the model has read, which come first. */
         lambda?: number;
-        /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100. With rerank there are top_n. */
+        /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100; with rerank top_n, and no more than that. */
         candidates?: number;
         /** Instead of lambda: a path of the metadata, in which no value is in more hits than at_most. */
         field?: string;
         /** Default 1. Of a list, each element counts. */
         at_most?: number;
       };
-      /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
+      /** Pages that continue each other, without offset and as far as the list goes: "first", then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out; where an answer has boost_depth, deeper pages look further, and what they find that comes before them stays left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded. */
       cursor?: string;
       /** Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank (with rerank, reranked_rank) and diversity_score; with boosts, what each of them gave, `boosts`. Default: false. */
       explain?: boolean;
@@ -2783,7 +2783,7 @@ export interface Operations {
       diversity?: {
         /** 1: by relevance alone, 0: by unlikeness alone. Of the candidates, the next hit is that with the greatest lambda × relevance − (1 − lambda) × its greatest cosine with a hit before. Relevance is the score if it is a cosine, else where it lies between the least and the greatest of the candidates; with rerank, of those that the model has read, which come first. */
         lambda?: number;
-        /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100. With rerank there are top_n. */
+        /** With lambda: the best so many hits are chosen from, at least k + offset. Default 100; with rerank top_n, and no more than that. */
         candidates?: number;
         /** Instead of lambda: a path of the metadata, in which no value is in more hits than at_most. */
         field?: string;

@@ -73,7 +73,7 @@ test('a body that is remembered keeps every field when it gets another vector', 
 
 test('hits that differ by their vectors are chosen of 100, or of all that a model has read', () => {
   const candidatesOf = (candidates: number | undefined, given: object): unknown => {
-    const { diversity } = searchBody(limits).parse({
+    const { diversity } = searchBody({ ...limits, kMax: 1_000 }).parse({
       text: 'a',
       diversity: { lambda: 0.5, candidates },
       ...given,
