@@ -108,6 +108,11 @@ export class DocumentKind implements JobKind {
     return [(input as DocumentInput).holder ?? '', collection ?? ''];
   }
 
+  /** Its shards and its model are what its other documents need, too. */
+  obstructedWith({ collection, input }: JobRecord): string {
+    return (input as DocumentInput).identity ?? collection ?? '';
+  }
+
   uncancellableAt({ step }: JobRecord): string | null {
     return step === STORING ? 'its chunks are being stored; delete the document once it is done' : null;
   }

@@ -23,6 +23,7 @@ import {
 } from './job-record';
 import type { AskedJobs, JobSource } from './job-source';
 import { JobTurns } from './job-turns';
+import { Obstructions } from './obstructions';
 
 /** What is over is kept for so long, and at most so many of each kind: the oldest are forgotten first. */
 const ENDED_KEPT_MS = 7 * 24 * 3_600_000;
@@ -44,6 +45,7 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
   readonly entries: WatchedEntries<JobRecord>;
   private readonly index: JobIndex;
   private readonly byKind: ReadonlyMap<string, JobKind>;
+  private readonly obstructions: Obstructions;
   private forgottenMs = -Infinity;
 
   /** `rightsOf`: those of the kinds whose jobs are stored here only when they are over. */
@@ -61,6 +63,7 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
     },
   ) {
     const { store, log, kinds } = parts;
+    this.obstructions = new Obstructions(parts.clock);
     this.byKind = new Map(kinds.map((kind) => [kind.kind, kind]));
     this.index = new JobIndex((record) => this.byKind.get(record.kind)?.sharesOf?.(record) ?? []);
     const onUnreadable = (error: unknown): void => log.error({ error }, 'a job is unreadable and left alone');
@@ -208,6 +211,10 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
   private dueOf(kind: JobKind, running: JobRecord[], { isRunning, isResting }: Runs<JobRecord>): Watched<JobRecord>[] {
     const turns = new JobTurns(kind);
     for (const record of running) turns.noteRunning(record);
+    const room = new Map<string, number>();
+    const roomFor = (what: string): number =>
+      room.get(what) ??
+      this.obstructions.room(what, running.filter((record) => obstructionOf(kind, record) === what).length);
     for (const line of this.index.lines(kind.kind)) {
       let left = kind.atOnce - running.length;
       for (const found of line) {
@@ -215,6 +222,10 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
         const { value, key } = found;
         // One that waits for its next attempt lets others go first.
         if (value.state === 'paused' || value.isGivenUp === true || isRunning(key) || isResting(found)) continue;
+        const what = obstructionOf(kind, value);
+        const more = what === null ? Infinity : roomFor(what);
+        if (more === 0) continue;
+        if (what !== null) room.set(what, more - 1);
         turns.add(found);
         left -= 1;
       }
@@ -254,9 +265,16 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
     return 0;
   }
 
-  noteFailure({ key }: Watched<JobRecord>, error: unknown): void {
+  noteFailure({ key, value }: Watched<JobRecord>, error: unknown): void {
     if (error instanceof Superseded) return;
+    const kind = this.byKind.get(value.kind);
+    const what = kind === undefined ? null : obstructionOf(kind, value);
+    if (what !== null) this.obstructions.noteFailure(what);
     void this.noteObstacle(key, obstacleOf(error)).catch(() => undefined);
+  }
+
+  rest(): void {
+    this.obstructions.clear();
   }
 
   private async work(job: DrivenJob, kind: JobKind, stop: AbortSignal, failures: Failures): Promise<void> {
@@ -270,6 +288,8 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
       const result = await kind.run(job, stop);
       await job.settled();
       if (stop.aborted) return;
+      const what = obstructionOf(kind, record);
+      if (what !== null) this.obstructions.noteSuccess(what);
       await job.change({ state: 'done', step: null, since: null, waitsFor: null, result, endedAt: this.now() });
       this.free(job.record);
     } catch (error) {
@@ -377,6 +397,12 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
   private now(): string {
     return new Date(this.parts.clock.wallMs()).toISOString();
   }
+}
+
+/** null: nothing that others need, too. */
+function obstructionOf(kind: JobKind, record: JobRecord): string | null {
+  const what = kind.obstructedWith?.(record);
+  return what === undefined ? null : `${kind.kind} ${what}`;
 }
 
 /** Stores reports one after the other, the last of those that came meanwhile. */

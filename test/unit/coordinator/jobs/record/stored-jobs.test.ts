@@ -332,3 +332,56 @@ test('one that is given up while it rests takes back what it made', async () => 
   await reaches('count-1', 'cancelled');
   expect(undone).toBe(1);
 });
+
+test('jobs that what is away is before together try again one at a time, until one gets on', async () => {
+  const clock = new ManualClock();
+  let isAway = true;
+  const jobs = jobsOf(
+    {
+      obstructedWith: ({ collection }) => collection ?? '',
+      run: async () => {
+        if (isAway) throw new QuiverError('unavailable', 'the shard is away');
+        return null;
+      },
+    },
+    { clock },
+  );
+  for (const id of ['count-1', 'count-2', 'count-3', 'count-4']) await jobs.begin(job(id));
+  await jobs.begin({ ...job('count-5'), collection: 'other' });
+  await jobs.entries.follow();
+  const begun: string[] = [];
+  const due = () => [
+    ...jobs.due({
+      running: () => begun.map((id) => jobPath(id)),
+      isRunning: (key) => begun.some((id) => jobPath(id) === key),
+      isResting: () => false,
+    }),
+  ];
+  const ids = () => due().map(({ value }) => value.id);
+  expect(ids()).toEqual(['count-1', 'count-2']);
+  const attempt = async (at: number): Promise<void> => {
+    const found = due()[at];
+    const stop = new AbortController().signal;
+    await jobs.run(found, stop, { all: 0, unexpected: 0 }).catch(async (error: unknown) => {
+      jobs.noteFailure(found, error);
+      await eventually('it is told', async () => (await stored(found.value.id)).waitsFor !== null);
+    });
+  };
+  await attempt(0);
+  // Only that of another collection may begin.
+  expect(ids()).toEqual(['count-5']);
+  clock.advance(60_000);
+  expect(ids()).toEqual(['count-1', 'count-5']);
+  begun.push('count-3');
+  expect(ids()).toEqual(['count-5']);
+  begun.pop();
+  isAway = false;
+  await attempt(0);
+  expect(ids()).toEqual(['count-2', 'count-3']);
+  // Whoever drives next finds out anew.
+  isAway = true;
+  await attempt(0);
+  expect(ids()).toEqual(['count-5']);
+  jobs.rest();
+  expect(ids()).toEqual(['count-2', 'count-3']);
+});
