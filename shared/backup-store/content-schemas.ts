@@ -153,6 +153,7 @@ export const COLLECTION_HISTORY: z.ZodType<CollectionHistory> = z.object({
   toMs: timeMs.nullable(),
   replacedMs: timeMs.optional(),
   order: count.optional(),
+  firstOrder: count.optional(),
   awaits: z.literal(true).optional(),
   away: listOf(z.object({ fromMs: timeMs, toMs: timeMs.nullable(), seenMs: timeMs }), OBJECTS_MAX).optional(),
 });

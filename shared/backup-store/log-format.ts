@@ -104,6 +104,8 @@ export interface CollectionHistory {
    * Rises from one history to the next one in a target, whatever clocks say. Missing from those of earlier versions.
    */
   order?: number | undefined;
+  /** The order of its beginning, where it took over again and so got another one. */
+  firstOrder?: number | undefined;
   /** When it took over is not known yet: until then, `fromMs` is when it was seen. */
   awaits?: true | undefined;
   /** When others were in its place, until it took over again; the earliest first. */

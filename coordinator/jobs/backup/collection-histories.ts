@@ -17,7 +17,7 @@ import {
   RESHARDS_PREFIX,
   type ShardSet,
 } from '../../service/collections/reshard-record';
-import { bySuccession } from './kept-moments';
+import { bySuccession, firstOrderOf } from './kept-moments';
 import { closedOf, type KnownHistory, openedMs, reopenedMs, type ShippedLogs, type ReportedLogs } from './shipped-logs';
 
 const CHECK_EVERY_MS = 2_000;
@@ -89,7 +89,7 @@ export class CollectionHistories {
     const reported = await this.reported();
     for (const history of [...known.values()].sort(bySuccession))
       if (history.awaits === true) await this.noteExchange(history, reported);
-    for (const { uid } of [...known.values()].filter(isPending)) await this.noteReturn(known.get(uid)!, reported);
+    for (const { uid } of [...known.values()].filter(isPending)) await this.noteReturns(uid, reported);
     const latest = new Map<string, KnownHistory>();
     for (const history of known.values()) {
       const other = latest.get(history.identity);
@@ -142,29 +142,44 @@ export class CollectionHistories {
       ...this.renewed(history, record),
       toMs: null,
       order: this.nextOrder(),
+      firstOrder: firstOrderOf(history),
       ...(replacedMs !== undefined && { away: [...away, { fromMs: replacedMs, toMs: null, seenMs }] }),
     });
   }
 
   /** As soon as the logs say when others were in its place, or that they were not: then it was put back. */
-  private async noteReturn(history: CollectionHistory, reported: ReportedLogs): Promise<void> {
+  private async noteReturns(uid: string, reported: ReportedLogs): Promise<void> {
+    for (const { seenMs } of (this.known!.get(uid)!.away ?? []).filter(({ toMs }) => toMs === null))
+      await this.noteReturn(this.known!.get(uid)!, seenMs, reported);
+  }
+
+  private async noteReturn(history: CollectionHistory, givenMs: number, reported: ReportedLogs): Promise<void> {
     const { uid, identity, shards, away = [] } = history;
-    const { fromMs, seenMs } = away.at(-1)!;
+    const at = away.findIndex(({ seenMs, toMs }) => seenMs === givenMs && toMs === null);
+    const { fromMs, seenMs } = away[at];
+    // What came later is of a later time away.
+    const next = away.at(at + 1);
     const names = Array.from({ length: shards }, (_, shard) => shardName({ collectionUid: uid, shard }));
     const toMs = reopenedMs(
       names.map((name) => reported.stages.get(name) ?? []),
-      fromMs,
+      { fromMs, untilMs: next?.fromMs ?? Infinity },
     );
     const isTold = names.every((name) => (reported.heads.get(name)?.untilMs ?? 0) >= seenMs);
     if (toMs === null && !isTold) return;
     const before = [...this.known!.values()]
-      .filter((other) => other.identity === identity && bySuccession(other, history) < 0)
+      .filter(
+        (other) =>
+          other.identity === identity &&
+          bySuccession(other, history) < 0 &&
+          (next === undefined || (toMs !== null && other.fromMs < toMs)),
+      )
       .sort(bySuccession)
       .at(-1);
     // Nothing came to the others after they were closed.
     if (toMs !== null && before !== undefined && before.toMs !== null && before.toMs > fromMs)
       await this.put({ ...before, toMs, replacedMs: toMs }, before.isSealed);
-    const spans = [...away.slice(0, -1), ...(toMs === null ? [] : [{ fromMs, toMs, seenMs }])];
+    const settled = toMs === null ? [] : [{ fromMs, toMs, seenMs }];
+    const spans = [...away.slice(0, at), ...settled, ...away.slice(at + 1)];
     const { away: _away, ...rest } = history;
     await this.put({ ...rest, ...(spans.length > 0 && { away: spans }) });
   }
@@ -244,7 +259,7 @@ export class CollectionHistories {
 
 /** When others were in its place is not known yet. */
 function isPending({ away }: CollectionHistory): boolean {
-  return away?.at(-1)?.toMs === null;
+  return away?.some(({ toMs }) => toMs === null) === true;
 }
 
 /** What a record tells of its set of shards. */

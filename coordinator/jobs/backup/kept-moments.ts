@@ -32,16 +32,20 @@ export function keptMoments(
   manifests: readonly BackupManifest[],
 ): KeptMoments {
   const backups: LogBase[] = [];
-  let isOldest = true;
-  let hasOlder = false;
-  for (const manifest of manifests) {
-    const own = manifest.collections.find(({ uid }) => uid === history.uid);
-    if (own !== undefined) {
-      isOldest = false;
+  const isOwn = ({ uid }: BackupManifest['collections'][number]): boolean => uid === history.uid;
+  const owns = manifests.flatMap((manifest) => {
+    const own = manifest.collections.find(isOwn);
+    if (own !== undefined)
       backups.push({ id: manifest.id, places: own.shards.map(({ position }) => position ?? null) });
-    } else if (isOlder(manifest, history, histories)) hasOlder = true;
-  }
-  return { backups, hasBeginning: hasOlder || isOldest, isBackedUp: hasOlder || !isOldest };
+    return own === undefined ? [] : [{ manifest, own }];
+  });
+  // Of a set that took over again, what came then goes on from a backup of its time before, if there is one.
+  const isCovered = (other: CollectionHistory): boolean =>
+    owns.some(({ manifest, own }) => takenMs(manifest, own) <= other.fromMs);
+  const hasOlder = manifests.some(
+    (manifest) => !manifest.collections.some(isOwn) && isOlder(manifest, history, { histories, isCovered }),
+  );
+  return { backups, hasBeginning: hasOlder || owns.length === 0, isBackedUp: hasOlder || owns.length > 0 };
 }
 
 /** The moments of which set come later: by the order in which they were noted, where that is known. */
@@ -54,14 +58,40 @@ export function bySuccession(a: CollectionHistory, b: CollectionHistory): number
  * does.
  */
 function isOlder(
-  { startedAt, collections, isOfSome }: BackupManifest,
+  manifest: BackupManifest,
   history: CollectionHistory,
-  histories: readonly CollectionHistory[],
+  {
+    histories,
+    isCovered,
+  }: { histories: readonly CollectionHistory[]; isCovered: (other: CollectionHistory) => boolean },
 ): boolean {
-  const before = collections.find((one) => identityOf(one) === history.identity);
-  if (before === undefined) return isOfSome !== true && Date.parse(startedAt) <= history.fromMs;
+  const startedMs = Date.parse(manifest.startedAt);
+  const before = manifest.collections.find((one) => identityOf(one) === history.identity);
+  if (before === undefined) return manifest.isOfSome !== true && startedMs <= history.fromMs;
   const other = histories.find(({ uid }) => uid === before.uid);
-  return other === undefined ? Date.parse(startedAt) <= history.fromMs : bySuccession(other, history) < 0;
+  if (other === undefined) return startedMs <= history.fromMs;
+  if (bySuccession(other, history) < 0) return isFirst(other, history) || !isCovered(other);
+  // It took over again after this set: of which of its times the backup is, the logs say.
+  return isFirst(other, history) && takenMs(manifest, before) <= history.fromMs;
+}
+
+/** Whether a set began before another one did, wherever it is by now. */
+function isFirst(set: CollectionHistory, other: CollectionHistory): boolean {
+  return (
+    firstOrderOf(set) - firstOrderOf(other) < 0 ||
+    (firstOrderOf(set) === firstOrderOf(other) && set.fromMs < other.fromMs)
+  );
+}
+
+/** Its order when it began. */
+export function firstOrderOf({ order = 0, firstOrder, away }: CollectionHistory): number {
+  // An earlier version has noted that it took over again, and not when it began: before all that came in its place.
+  return firstOrder ?? (away === undefined ? order : 0);
+}
+
+/** When a backup was taken, by the logs of the shards, where it says so. */
+function takenMs({ startedAt }: BackupManifest, { shards }: BackupManifest['collections'][number]): number {
+  return Math.max(...shards.map(({ position }) => position?.at ?? Date.parse(startedAt)));
 }
 
 /** A record that can't be read says no more than its uid. */

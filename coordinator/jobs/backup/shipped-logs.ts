@@ -115,8 +115,8 @@ export class ShippedLogs {
       if (historyKey(content.uid) !== key) return null;
       if (seal === 'sealed') return { ...content, isSealed: true };
       // Programs before seals noted no more than this, and anybody could have written the rest.
-      const { replacedMs: _replacedMs, order: _order, awaits: _awaits, away: _away, ...noted } = content;
-      return { ...noted, isSealed: false };
+      const { name, uid, identity, record, shards, fromMs, toMs } = content;
+      return { name, uid, identity, record, shards, fromMs, toMs, isSealed: false };
     } catch (error) {
       if (isUnreadable(error)) return null;
       throw error;
@@ -323,16 +323,20 @@ export function openedMs(stages: readonly LoggedStage[][]): number | null {
 }
 
 /**
- * When all shards of a set that had been replaced were open to clients again, after they had been filled with what came
- * meanwhile; null: they were not, as far as is known.
+ * When all shards of a set that had been replaced were open to clients again within a time, after they had been filled
+ * with what came meanwhile; null: they were not, as far as is known.
  */
-export function reopenedMs(stages: readonly LoggedStage[][], sinceMs: number): number | null {
+export function reopenedMs(
+  stages: readonly LoggedStage[][],
+  { fromMs, untilMs }: { fromMs: number; untilMs: number },
+): number | null {
   const opened = stages
     .map((all) => all.filter(({ stage }) => stage !== TOLD))
     .map(
       (own) =>
-        own.findLast(({ stage, at }, i) => stage === 'open' && own[i - 1]?.stage === 'filling' && at >= sinceMs)?.at ??
-        null,
+        own.findLast(
+          ({ stage, at }, i) => stage === 'open' && own[i - 1]?.stage === 'filling' && at >= fromMs && at < untilMs,
+        )?.at ?? null,
     );
   return opened.every((at) => at !== null) ? Math.max(...opened) : null;
 }

@@ -4,6 +4,7 @@ import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-e
 import type { Clock } from '../../../shared/base/time/clock';
 import { inTime } from '../../../shared/base/time/deadline';
 import type { EmbeddingKind, EmbeddingModel, EmbeddingProvider } from '../../models/embedding-provider';
+import { TextFailure } from '../../models/transformers/model-failure';
 import type { SetModel } from '../../service/collections/reshard-record';
 import { Superseded } from '../driving/owned-entry';
 import type { ItemState } from './shard-transfers';
@@ -13,8 +14,9 @@ import { TextWindow } from './text-window';
 const TEXTS_AT_ONCE = 64;
 const CHARACTERS_AT_ONCE = 256 * 1024;
 const CALLS_AT_ONCE = 4;
-/** A queue of texts that is full is asked again after so long. */
+/** A queue of texts that is full is asked again after so long, and for so long. */
 const FULL_MS = 100;
+const FULL_MAX_MS = 60_000;
 /** However slow a model is. */
 const LEAST_PAGE_ITEMS = 16;
 
@@ -53,7 +55,7 @@ export class ItemEmbedder {
       );
     const kept = states.map((state) => (state.item === null || hasText(state.item) ? state : { ...state, item: null }));
     const texts = kept.flatMap(({ item }) => (item === null ? [] : [item.text!]));
-    const vectors = await this.inTime(this.embedded(model, texts, 'passage', stop), untilMs);
+    const vectors = await this.embedded(model, texts, { kind: 'passage', stop, untilMs });
     let next = 0;
     return kept.map(({ externalId, item }) => {
       if (item === null) return { externalId, item };
@@ -70,7 +72,7 @@ export class ItemEmbedder {
 
   /** Vectors to search with; null: the model does not take the text. Errors: Superseded; those of the model. */
   queries(model: SetModel, texts: readonly string[], stop: AbortSignal): Promise<(Float32Array | null)[]> {
-    return this.embedded(model, texts, 'query', stop);
+    return this.embedded(model, texts, { kind: 'query', stop, untilMs: Infinity });
   }
 
   /** Items to embed together: so few that no work of long is lost where they have to be embedded again. */
@@ -85,40 +87,71 @@ export class ItemEmbedder {
     return window;
   }
 
-  private async inTime<Result>(work: Promise<Result>, untilMs: number): Promise<Result> {
-    if (untilMs === Infinity) return work;
-    const late = (): QuiverError => new QuiverError('unavailable', 'texts are embedded too slowly while clients wait');
-    return inTime(work, Math.max(0, untilMs - this.parts.clock.monotonicMs()), late);
-  }
-
-  /** null: the model does not take this text, though it takes others. */
+  /**
+   * null: the model does not take this text, though it takes others. Once it ends, however it does, none of its calls
+   * waits for anything any more: they would keep others from the model.
+   */
   private async embedded(
     of: SetModel,
     texts: readonly string[],
-    kind: EmbeddingKind,
-    stop: AbortSignal,
+    { kind, stop, untilMs }: { kind: EmbeddingKind; stop: AbortSignal; untilMs: number },
   ): Promise<(Float32Array | null)[]> {
     if (texts.length === 0) return [];
+    const calls = new AbortController();
+    const end = (): void => calls.abort();
+    stop.addEventListener('abort', end);
+    // Of one that is aborted already, nobody tells.
+    if (stop.aborted) end();
+    try {
+      const work = this.made(of, texts, { kind, stop: calls.signal, untilMs });
+      return untilMs === Infinity
+        ? await work
+        : await inTime(work, Math.max(0, untilMs - this.parts.clock.monotonicMs()), late);
+    } finally {
+      stop.removeEventListener('abort', end);
+      calls.abort();
+    }
+  }
+
+  private async made(
+    of: SetModel,
+    texts: readonly string[],
+    { kind, ...within }: { kind: EmbeddingKind; stop: AbortSignal; untilMs: number },
+  ): Promise<(Float32Array | null)[]> {
     const vectors: (Float32Array | null)[] = new Array<null>(texts.length).fill(null);
     const model = await this.modelOf(of);
     const window = this.windowOf(of);
     let hasFailed = false;
     const call = (some: readonly string[]): Promise<Float32Array[]> =>
-      window.during(some.length, () => this.call(() => model.embed([...some], { dim: of.dim, kind }), stop));
-    const make = async (from: number, to: number): Promise<void> => {
+      window.during(
+        some.length,
+        () => this.call(() => model.embed([...some], { dim: of.dim, kind }), within),
+        within.stop,
+      );
+    /** Whether the model takes these texts; their vectors are kept then. Errors: those that are of no text. */
+    const isMade = async (from: number, to: number): Promise<boolean> => {
       try {
         const made = await call(texts.slice(from, to));
         made.forEach((vector, i) => (vectors[from + i] = vector));
+        return true;
       } catch (error) {
-        if (!isModelFailure(error)) throw error;
-        // One text may be what it does not take. Where it takes none, that is nothing of these texts. It is a text that
-        // nobody has the vector of.
-        await call([randomUUID()]);
-        if (to - from === 1) return;
-        const middle = Math.ceil((from + to) / 2);
-        await make(from, middle);
-        await make(middle, to);
+        if (!isTextFailure(error)) throw error;
+        return false;
       }
+    };
+    const make = async (from: number, to: number): Promise<void> => {
+      if (await isMade(from, to)) return;
+      // One text may be what it does not take. Where it takes none, that is nothing of these texts. It is a text that
+      // nobody has the vector of.
+      await call([randomUUID()]);
+      if (to - from === 1) {
+        // An item goes by this: what was in the way a moment ago may not be any more.
+        await isMade(from, to);
+        return;
+      }
+      const middle = Math.ceil((from + to) / 2);
+      await make(from, middle);
+      await make(middle, to);
     };
     let at = 0;
     const work = async (): Promise<void> => {
@@ -148,18 +181,30 @@ export class ItemEmbedder {
     return model;
   }
 
-  private async call<Result>(run: () => Promise<Result>, stop: AbortSignal): Promise<Result> {
+  /** Errors: Superseded once it is to stop; unavailable after `untilMs`, or when the queue stays full. */
+  private async call<Result>(
+    run: () => Promise<Result>,
+    { stop, untilMs }: { stop: AbortSignal; untilMs: number },
+  ): Promise<Result> {
+    const { clock } = this.parts;
+    const fullMs = clock.monotonicMs() + FULL_MAX_MS;
     for (;;) {
       if (stop.aborted) throw new Superseded('texts are not to be embedded any more');
+      if (clock.monotonicMs() >= untilMs) throw late();
       try {
         return await waitedFor(run());
       } catch (error) {
-        // Others have their turn first.
         if (!isQuiverError(error) || error.kind !== 'overloaded') throw error;
+        if (clock.monotonicMs() >= fullMs) throw new QuiverError('unavailable', error.message, { cause: error });
+        // Others have their turn first.
         await sleep(FULL_MS, undefined, { signal: stop }).catch(() => undefined);
       }
     }
   }
+}
+
+function late(): QuiverError {
+  return new QuiverError('unavailable', 'texts are embedded too slowly');
 }
 
 /** A model that can't be had now may be had later, or by another coordinator. */
@@ -174,6 +219,11 @@ function waitedFor<Result>(work: Promise<Result>): Promise<Result> {
 export function isModelFailure(error: unknown): boolean {
   const cause = isQuiverError(error) ? error.cause : undefined;
   return isQuiverError(cause) && cause.kind === 'embedding_unavailable';
+}
+
+/** Whether it is of one of the texts alone. */
+function isTextFailure(error: unknown): boolean {
+  return isQuiverError(error) && error.cause instanceof TextFailure;
 }
 
 /** Where the texts end that are embedded in one call with the one at `from`. */

@@ -26,6 +26,7 @@ import {
   type SetModel,
   type SourceProgress,
 } from '../../service/collections/reshard-record';
+import { DroppedItems } from './dropped-items';
 import { textlessItems } from './textless-items';
 import { type Reembedding, reembedResult } from './reembedding';
 import { UnmadeItems, unmadeText } from './unmade-items';
@@ -101,7 +102,7 @@ export class ReshardPass {
   private readonly sealedTransfers: ShardTransfers;
   private readonly sources: SourceProgress[];
   private copied: number;
-  private dropped: number;
+  private readonly dropped: DroppedItems;
   /** By the number of the old shard: changes that wait. */
   private readonly waiting: number[];
   /** The same: up to which of its marks this pass has taken over. */
@@ -109,6 +110,8 @@ export class ReshardPass {
   private readonly pace: CatchUpPace;
   private readonly leftMax: number;
   private readonly unmade: UnmadeItems;
+  /** No text is embedded later than this, by monotonic time. */
+  private textsUntilMs = Infinity;
   /** What a text took when changes were taken over last. */
   private textMs = 0;
   /** Whether clients write more slowly if that is what it takes. */
@@ -132,7 +135,7 @@ export class ReshardPass {
     this.waiting = sources.map(() => 0);
     this.dedupTaken = sources.map(() => 0);
     this.copied = copied;
-    this.dropped = reembed?.dropped ?? 0;
+    this.dropped = new DroppedItems(reembed?.dropped);
     this.unmade = new UnmadeItems(reembed?.unmade);
     this.leftMax = reembed === undefined ? CHANGES_LEFT_MAX : TEXTS_LEFT_MAX;
     this.pace = new CatchUpPace(this.leftMax);
@@ -316,11 +319,18 @@ export class ReshardPass {
 
   /** Takes over what changes, until a moment of wall time. Clients may write as fast as they like. */
   private async follow(everyMs: number, untilWallMs: number): Promise<void> {
+    const { clock } = this.parts;
     this.isLimiting = false;
-    while (this.parts.clock.wallMs() < untilWallMs) {
-      await this.whileStored(this.drainAll(this.transfers));
-      if (this.changesDone !== this.storedChanges) await this.storeNowAndThen();
-      await this.pause(everyMs);
+    this.textsUntilMs = clock.monotonicMs() + untilWallMs - clock.wallMs();
+    try {
+      while (clock.wallMs() < untilWallMs) {
+        await this.whileStored(this.drainAll(this.transfers));
+        if (this.changesDone !== this.storedChanges) await this.storeNowAndThen();
+        await this.pause(everyMs);
+      }
+    } catch (error) {
+      // Texts that come too late are of no use.
+      if (!isQuiverError(error) || error.kind !== 'unavailable' || clock.wallMs() < untilWallMs) throw error;
     }
     this.isLimiting = true;
   }
@@ -357,7 +367,7 @@ export class ReshardPass {
       );
       source.after = page.last;
       this.copied += states.length;
-      this.dropped += states.filter(({ item }) => item === null).length;
+      for (const { externalId, item } of states) this.dropped.note(externalId, item === null);
       await this.rest(startMs);
       await this.storeNowAndThen();
     }
@@ -371,7 +381,7 @@ export class ReshardPass {
     const { reembed, to } = this.owned.record;
     if (reembed === undefined) return states;
     const drops = reembed.onNoText === 'drop' || reembed.isBack === true;
-    const { untilMs } = transfers;
+    const untilMs = Math.min(transfers.untilMs, this.textsUntilMs);
     return this.parts.reembedding.vectors.of(to.model as SetModel, states, { drops, stop: this.parts.stop, untilMs });
   }
 
@@ -764,6 +774,9 @@ export class ReshardPass {
         const made = await this.made(states, transfers);
         await transfers.import(to, made);
         if (this.reembed?.isBack === true) this.unmade.note(states, made);
+        else if (this.reembed !== undefined)
+          for (const [i, { externalId, item }] of states.entries())
+            this.dropped.note(externalId, item !== null && made[i].item === null);
       }
       source.change = found.upTo;
       // Texts take long: what was written meanwhile waits as well.
@@ -826,7 +839,11 @@ export class ReshardPass {
       waitsFor: undefined,
       ...change,
       ...(reembed !== undefined && {
-        reembed: { ...reembed, dropped: this.dropped, ...(reembed.isBack === true && { unmade: this.unmade.ids }) },
+        reembed: {
+          ...reembed,
+          dropped: this.dropped.count,
+          ...(reembed.isBack === true && { unmade: this.unmade.ids }),
+        },
       }),
     });
     this.storedMs = this.parts.clock.monotonicMs();

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../shared/base/time/clock';
+import { Superseded } from '../driving/owned-entry';
 
 /** How many texts there are at once at first, and at most. */
 const FIRST_TEXTS = 8;
@@ -22,12 +23,12 @@ export class TextWindow {
     return this.size;
   }
 
-  /** Runs a call of so many texts when it is its turn. A call of more than there may be runs alone. */
-  async during<Result>(texts: number, run: () => Promise<Result>): Promise<Result> {
-    await new Promise<void>((begin) => {
-      this.waiting.push({ texts, begin });
-      this.beginNext();
-    });
+  /**
+   * Runs a call of so many texts when it is its turn. A call of more than there may be runs alone. Errors: those of
+   * `run`; Superseded once it is to stop before its turn came.
+   */
+  async during<Result>(texts: number, run: () => Promise<Result>, stop: AbortSignal): Promise<Result> {
+    await this.turnOf(texts, stop);
     const startMs = this.clock.monotonicMs();
     let isDone = false;
     try {
@@ -41,6 +42,29 @@ export class TextWindow {
       this.under -= texts;
       this.beginNext();
     }
+  }
+
+  private turnOf(texts: number, stop: AbortSignal): Promise<void> {
+    return new Promise((done, fail) => {
+      const leave = (): void => {
+        this.waiting.splice(this.waiting.indexOf(one), 1);
+        fail(new Superseded('nobody waits for these texts any more'));
+        // It may have been in the way of a smaller one.
+        this.beginNext();
+      };
+      const one = {
+        texts,
+        begin: () => {
+          stop.removeEventListener('abort', leave);
+          done();
+        },
+      };
+      this.waiting.push(one);
+      stop.addEventListener('abort', leave, { once: true });
+      // Of one that is aborted already, nobody tells.
+      if (stop.aborted) leave();
+      else this.beginNext();
+    });
   }
 
   private beginNext(): void {

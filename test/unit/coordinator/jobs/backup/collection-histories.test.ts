@@ -324,6 +324,46 @@ test('a set that took over again was away while others were in its place, and so
   ]);
 });
 
+test('a set that was away twice before its log told of either time was away then, and so the others end', async () => {
+  const inUse = async (atMs: number): Promise<string[]> =>
+    (await logs.histories()).filter((history) => wasInUse(history, startMs + atMs)).map(({ uid }) => uid);
+  await put(recordOf('first', 1));
+  await look();
+  for (const [uid, openMs] of [
+    ['second', 2_200],
+    ['third', 9_000],
+  ] as const) {
+    await put(recordOf(uid, 1));
+    await stage(`${uid}.0`, 1, openMs - 100, 1, 'filling');
+    await stage(`${uid}.0`, 2, openMs, 1, 'open');
+    await look();
+    await put(recordOf('first', 1));
+    await look();
+  }
+  // Its member ships what it has.
+  await stage('first.0', 3, 2_190, 1, 'closed');
+  await stage('first.0', 4, 2_300, 2, 'filling');
+  await stage('first.0', 5, 6_000, 2, 'open');
+  await look();
+  expect([await inUse(5_999), await inUse(6_000)]).toEqual([['second'], ['first']]);
+  await stage('first.0', 6, 8_990, 3, 'closed');
+  await stage('first.0', 7, 9_100, 4, 'filling');
+  await stage('first.0', 8, 11_000, 4, 'open');
+  await look();
+  expect([await inUse(8_999), await inUse(9_000), await inUse(11_000), await inUse(50_000)]).toEqual([
+    ['first'],
+    ['third'],
+    ['first'],
+    ['first'],
+  ]);
+  const [first] = await logs.histories();
+  expect(first.away?.map(({ fromMs, toMs }) => [fromMs - startMs, toMs && toMs - startMs])).toEqual([
+    [2_200, 6_000],
+    [9_000, 11_000],
+  ]);
+  expect(first.order!).toBeGreaterThan(first.firstOrder!);
+});
+
 test('a set that was put back, and not filled again, was away at no time', async () => {
   await put(recordOf('first', 1));
   await look();

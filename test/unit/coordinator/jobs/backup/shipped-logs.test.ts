@@ -197,6 +197,54 @@ describe('a set of shards that took over between two backups', () => {
   });
 });
 
+describe('a set of shards that was in the place of another one, which took over again', () => {
+  const before = backup(1, { first: placeOf(2, 1) });
+  const between = backup(4, { second: placeOf(2, 4) });
+  const after = backup(7, { first: placeOf(4, 7) });
+
+  beforeEach(async () => {
+    const away = [{ fromMs: START_MS + 3 * DAY_MS, toMs: START_MS + 6 * DAY_MS, seenMs: START_MS + 6 * DAY_MS }];
+    await history('first', 0, null, { order: 3, firstOrder: 1, away });
+    await history('second', 3, 6, { order: 2 });
+    await ship('first', 1, 0, [0, 1, 3, 7, 8]);
+    await ship('second', 1, 0, [3, 4, 5]);
+  });
+
+  test('keeps its log as long as the backup before it is kept, and not for one after it', async () => {
+    await sweep([after, before], 20);
+    expect([left('first'), left('second')]).toEqual([
+      [3, 4, 5],
+      [1, 2, 3],
+    ]);
+    expect(await offered([after, before])).toEqual(expect.arrayContaining([[3, 5]]));
+    await sweep([after], 20);
+    expect([left('first'), left('second')]).toEqual([[5], []]);
+  });
+
+  test('does so by the logs, where a clock was ahead when the backup was taken', async () => {
+    await sweep([backup(400, { first: placeOf(2, 1) })], 20);
+    expect(left('second')).toEqual([1, 2, 3]);
+  });
+
+  test('keeps the beginning of the other one only where no backup of that is older', async () => {
+    await sweep([after, between, before], 20);
+    expect([left('first'), left('second')]).toEqual([
+      [3, 4, 5],
+      [1, 2, 3],
+    ]);
+    await sweep([after, between], 20);
+    expect(left('first')).toEqual([3, 4, 5]);
+  });
+
+  test('does so where an earlier version noted that the other one took over again', async () => {
+    const first = (await logs.histories()).find(({ uid }) => uid === 'first')!;
+    const { firstOrder: _firstOrder, isSealed: _isSealed, ...rest } = first;
+    await logs.putHistory(rest);
+    await sweep([after, before], 20);
+    expect(left('second')).toEqual([1, 2, 3]);
+  });
+});
+
 test('a collection that is newer than a backup of everything keeps its log from its beginning on, and not for one of others', async () => {
   await history('first', 2, null);
   await ship('first', 1, 0, [2, 3, 4, 5]);

@@ -289,6 +289,33 @@ test('changes that nobody takes over are not noted without a bound', async () =>
   });
 });
 
+test('the way back ends in time, however long texts take', async () => {
+  await kept();
+  for (let i = 0; i < 100; i += 1) write(`w-${i}`);
+  let made = 0;
+  embedded = (some) => {
+    made += some.length;
+    clock.advance(20 * 60_000);
+  };
+  await drive();
+  expect(await store.get(KEY)).toBeNull();
+  expect(await jobNow()).toMatchObject({ state: 'done', error: null });
+  expect(made).toBeLessThan(100);
+});
+
+test('what is left out of changes counts as well, each item once', async () => {
+  for (const externalId of ['bare', 'a', 'bare']) write(externalId, externalId === 'a' ? 'a text' : null);
+  await reembedding('filling', { onNoText: 'drop', dropped: 3 });
+  let isChanged = false;
+  embedded = () => {
+    if (!isChanged) for (const externalId of ['bare', 'bare too']) write(externalId, null);
+    isChanged = true;
+  };
+  await drive();
+  expect(followed).toEqual(new Set(['a']));
+  expect((await recordNow()).reembed).toMatchObject({ dropped: 5 });
+});
+
 test('once it begins to forget what changed there is no way back, whoever has it kept for longer', async () => {
   await kept({ keptUntil: clock.wallMs() });
   staged = ({ collectionUid }, stage) => {

@@ -77,6 +77,18 @@ test('one that is away is waited for, but not for ever', async () => {
   expect(tries).toBe(2);
 });
 
+test('one that is always busy is waited for, but not for ever', async () => {
+  const busy = async (): Promise<EmbeddingModel> => ({
+    name: 'old',
+    dim: 2,
+    embed: async () => {
+      clock.advance(20_000);
+      throw new QuiverError('overloaded', 'it is busy');
+    },
+  });
+  expect(await compared(busy)).toMatchObject({ ndcg: { before: null, after: 1 }, problem: 'it is busy' });
+});
+
 test('judgements that were deleted meanwhile are told, and nothing is compared', async () => {
   const deleted = async (): Promise<never> => {
     throw new QuiverError('not_found', 'no judgements "j"');
