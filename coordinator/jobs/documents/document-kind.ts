@@ -109,8 +109,8 @@ export class DocumentKind implements JobKind {
   }
 
   /** Its shards and its model are what its other documents need, too. */
-  obstructedWith({ collection, input }: JobRecord): string {
-    return (input as DocumentInput).identity ?? collection ?? '';
+  obstructedWith({ collection }: JobRecord): string {
+    return collection ?? '';
   }
 
   uncancellableAt({ step }: JobRecord): string | null {

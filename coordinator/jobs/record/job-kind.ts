@@ -32,7 +32,7 @@ export interface JobKind {
   sharesOf?(record: JobRecord): readonly string[];
   /**
    * What else fails where this job fails of what may pass, such as its collection: those jobs try again one at a time.
-   * Default: each tries by itself.
+   * Jobs with the same shares have the same. Default: each tries by itself.
    */
   obstructedWith?(record: JobRecord): string;
   /** Why a job of this kind can't rest, or be given up, for people; absent: it can. */

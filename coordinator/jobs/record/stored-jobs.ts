@@ -22,7 +22,7 @@ import {
   newJobRecord,
 } from './job-record';
 import type { AskedJobs, JobSource } from './job-source';
-import { JobTurns } from './job-turns';
+import { isOlder, JobTurns } from './job-turns';
 import { Obstructions } from './obstructions';
 
 /** What is over is kept for so long, and at most so many of each kind: the oldest are forgotten first. */
@@ -208,28 +208,37 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
   }
 
   /** At most so many of each line as may run are looked at, besides those that can't begin. */
-  private dueOf(kind: JobKind, running: JobRecord[], { isRunning, isResting }: Runs<JobRecord>): Watched<JobRecord>[] {
+  private dueOf(kind: JobKind, running: JobRecord[], runs: Runs<JobRecord>): Watched<JobRecord>[] {
     const turns = new JobTurns(kind);
     for (const record of running) turns.noteRunning(record);
-    const room = new Map<string, number>();
-    const roomFor = (what: string): number =>
-      room.get(what) ??
-      this.obstructions.room(what, running.filter((record) => obstructionOf(kind, record) === what).length);
+    const { obstructions } = this;
+    /** Of each obstacle the one that tries again. */
+    const trying = new Map<string, { found: Watched<JobRecord>; isLast: boolean }>();
     for (const line of this.index.lines(kind.kind)) {
       let left = kind.atOnce - running.length;
+      if (left <= 0) break;
+      const what = line.length === 0 ? null : obstructionOf(kind, line[0].value);
+      const last = what === null ? null : obstructions.lastOf(what);
+      if (what !== null && last !== null) {
+        if (!obstructions.isDue(what)) continue;
+        const found =
+          line.find((one) => !last.has(one.key) && mayBegin(one, runs)) ??
+          line.find((one) => last.has(one.key) && mayBegin(one, runs));
+        if (found === undefined) continue;
+        const isLast = last.has(found.key);
+        const other = trying.get(what);
+        if (other === undefined || (isLast === other.isLast ? isOlder(found, other.found) : other.isLast))
+          trying.set(what, { found, isLast });
+        continue;
+      }
       for (const found of line) {
         if (left <= 0) break;
-        const { value, key } = found;
-        // One that waits for its next attempt lets others go first.
-        if (value.state === 'paused' || value.isGivenUp === true || isRunning(key) || isResting(found)) continue;
-        const what = obstructionOf(kind, value);
-        const more = what === null ? Infinity : roomFor(what);
-        if (more === 0) continue;
-        if (what !== null) room.set(what, more - 1);
+        if (!mayBegin(found, runs)) continue;
         turns.add(found);
         left -= 1;
       }
     }
+    for (const { found } of trying.values()) turns.add(found);
     return [...turns.next()];
   }
 
@@ -267,9 +276,8 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
 
   noteFailure({ key, value }: Watched<JobRecord>, error: unknown): void {
     if (error instanceof Superseded) return;
-    const kind = this.byKind.get(value.kind);
-    const what = kind === undefined ? null : obstructionOf(kind, value);
-    if (what !== null) this.obstructions.noteFailure(what);
+    const what = this.obstructionOf(value);
+    if (what !== null && isOfOthersToo(error)) this.obstructions.noteFailure(what, key);
     void this.noteObstacle(key, obstacleOf(error)).catch(() => undefined);
   }
 
@@ -281,6 +289,8 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
     const { record } = job;
     const { clock, log } = this.parts;
     const since = { ms: clock.wallMs(), done: record.done };
+    const trying = obstructionOf(kind, record);
+    if (trying !== null) this.obstructions.noteBegun(trying, jobPath(record.id));
     // From here on, no other driver can change it by what it had read.
     await job.change({ state: 'running', startedAt: record.startedAt ?? this.now(), since });
     this.entries.put(job.entry);
@@ -319,10 +329,17 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
   }
 
   private free(record: JobRecord): void {
+    const what = this.obstructionOf(record);
+    if (what !== null) this.obstructions.noteEnded(what, jobPath(record.id));
     const freed = this.byKind.get(record.kind)?.ended?.(record);
     freed?.catch((error: unknown) =>
       this.parts.log.warn({ error, job: record.id }, 'what an ended job had is not removed yet'),
     );
+  }
+
+  private obstructionOf(record: JobRecord): string | null {
+    const kind = this.byKind.get(record.kind);
+    return kind === undefined ? null : obstructionOf(kind, record);
   }
 
   private async noteObstacle(key: string, waitsFor: string): Promise<void> {
@@ -397,6 +414,18 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
   private now(): string {
     return new Date(this.parts.clock.wallMs()).toISOString();
   }
+}
+
+/** One that waits for its next attempt lets others go first. */
+function mayBegin(found: Watched<JobRecord>, { isRunning, isResting }: Runs<JobRecord>): boolean {
+  const { value, key } = found;
+  return value.state !== 'paused' && value.isGivenUp !== true && !isRunning(key) && !isResting(found);
+}
+
+/** Whether others fail of it, too: not what only changed beside the one, or what nobody expects. */
+function isOfOthersToo(error: unknown): boolean {
+  if (!isQuiverError(error)) return false;
+  return error.kind !== 'conflict' && !(isQuiverError(error.cause) && error.cause.kind === 'conflict');
 }
 
 /** null: nothing that others need, too. */

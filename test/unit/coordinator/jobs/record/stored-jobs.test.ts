@@ -333,55 +333,118 @@ test('one that is given up while it rests takes back what it made', async () => 
   expect(undone).toBe(1);
 });
 
-test('jobs that what is away is before together try again one at a time, until one gets on', async () => {
-  const clock = new ManualClock();
-  let isAway = true;
-  const jobs = jobsOf(
-    {
-      obstructedWith: ({ collection }) => collection ?? '',
-      run: async () => {
-        if (isAway) throw new QuiverError('unavailable', 'the shard is away');
-        return null;
+describe('jobs that what is away is before together', () => {
+  let clock: ManualClock;
+  let jobs: StoredJobs;
+  let begun: string[];
+  let resting: string[];
+  /** What the run of a job comes to; default: it is done. */
+  let fails: Record<string, Error>;
+  /** What a run waits for. */
+  let held: Promise<void> | null;
+  const away = new QuiverError('unavailable', 'the shard is away');
+
+  beforeEach(async () => {
+    clock = new ManualClock();
+    [begun, resting, fails, held] = [[], [], {}, null];
+    jobs = jobsOf(
+      {
+        obstructedWith: ({ collection }) => collection ?? '',
+        sharesOf: ({ collection }) => [collection ?? ''],
+        run: async ({ record: { id } }) => {
+          await held;
+          if (fails[id] !== undefined) throw fails[id];
+          return null;
+        },
       },
-    },
-    { clock },
-  );
-  for (const id of ['count-1', 'count-2', 'count-3', 'count-4']) await jobs.begin(job(id));
-  await jobs.begin({ ...job('count-5'), collection: 'other' });
-  await jobs.entries.follow();
-  const begun: string[] = [];
+      { clock },
+    );
+    for (const id of ['count-1', 'count-2', 'count-3', 'count-4']) await jobs.begin(job(id));
+    await jobs.begin({ ...job('count-5'), collection: 'other' });
+    await jobs.entries.follow();
+  });
+
   const due = () => [
     ...jobs.due({
       running: () => begun.map((id) => jobPath(id)),
       isRunning: (key) => begun.some((id) => jobPath(id) === key),
-      isResting: () => false,
+      isResting: ({ value }) => resting.includes(value.id),
     }),
   ];
   const ids = () => due().map(({ value }) => value.id);
-  expect(ids()).toEqual(['count-1', 'count-2']);
-  const attempt = async (at: number): Promise<void> => {
-    const found = due()[at];
+  const attempt = async (id: string): Promise<void> => {
+    const found = due().find(({ value }) => value.id === id)!;
     const stop = new AbortController().signal;
     await jobs.run(found, stop, { all: 0, unexpected: 0 }).catch(async (error: unknown) => {
       jobs.noteFailure(found, error);
-      await eventually('it is told', async () => (await stored(found.value.id)).waitsFor !== null);
+      await eventually('it is told', async () => (await stored(id)).waitsFor !== null);
     });
   };
-  await attempt(0);
-  // Only that of another collection may begin.
-  expect(ids()).toEqual(['count-5']);
-  clock.advance(60_000);
-  expect(ids()).toEqual(['count-1', 'count-5']);
-  begun.push('count-3');
-  expect(ids()).toEqual(['count-5']);
-  begun.pop();
-  isAway = false;
-  await attempt(0);
-  expect(ids()).toEqual(['count-2', 'count-3']);
-  // Whoever drives next finds out anew.
-  isAway = true;
-  await attempt(0);
-  expect(ids()).toEqual(['count-5']);
-  jobs.rest();
-  expect(ids()).toEqual(['count-2', 'count-3']);
+
+  test('try again one at a time, until one gets on', async () => {
+    expect(ids()).toEqual(['count-1', 'count-5']);
+    fails['count-1'] = away;
+    await attempt('count-1');
+    // Only that of another collection may begin.
+    expect(ids()).toEqual(['count-5']);
+    clock.advance(1_000);
+    // One that has not failed here goes first.
+    expect(ids()).toEqual(['count-2', 'count-5']);
+    await attempt('count-2');
+    await attempt('count-5');
+    expect(ids()).toEqual(['count-1', 'count-3']);
+    fails['count-3'] = away;
+    await attempt('count-3');
+    // Whoever drives next finds out anew.
+    expect(ids()).toEqual([]);
+    jobs.rest();
+    expect(ids()).toEqual(['count-1', 'count-3']);
+  });
+
+  test('do not keep the others from their turn, where they are the only ones that fail', async () => {
+    for (const id of ['count-1', 'count-2']) {
+      fails[id] = away;
+      await attempt(id);
+      clock.advance(60_000);
+    }
+    expect(ids()).toEqual(['count-3', 'count-5']);
+    // Both have failed, and one rests always.
+    resting = ['count-3', 'count-4', 'count-2'];
+    expect(ids()).toEqual(['count-1', 'count-5']);
+    resting = ['count-1', 'count-2'];
+    await attempt('count-3');
+    expect(ids()).toEqual(['count-4', 'count-5']);
+  });
+
+  test('wait for one that runs only until it has run for a while', async () => {
+    fails['count-1'] = away;
+    await attempt('count-1');
+    clock.advance(1_000);
+    let release = (): void => undefined;
+    held = new Promise((done) => (release = done));
+    const ended = attempt('count-2');
+    await reaches('count-2', 'running');
+    [begun, resting] = [['count-2'], ['count-5']];
+    expect(ids()).toEqual([]);
+    clock.advance(10_000);
+    expect(ids()).toEqual(['count-3']);
+    release();
+    await ended;
+    begun = [];
+    expect(ids()).toEqual(['count-1', 'count-3']);
+  });
+
+  test('are not those that only one of them fails of', async () => {
+    fails['count-1'] = new QuiverError('unavailable', 'it changed', {
+      cause: new QuiverError('conflict', 'it changed'),
+    });
+    await attempt('count-1');
+    expect(ids()).toEqual(['count-1', 'count-5']);
+    fails['count-1'] = away;
+    await attempt('count-1');
+    expect(ids()).toEqual(['count-5']);
+    // One that is given up says nothing any more.
+    await jobs.cancel('count-1');
+    expect(ids()).toEqual(['count-2', 'count-5']);
+  });
 });
