@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 const MEMORY = '/dev/shm';
 /** Far more than all tests that run at once have there; a container often has 64 MiB. */
 const FREE_BYTES_MIN = 4 * 2 ** 30;
+/** What is there counts as memory of the tests, of which a container may have less than its machine. */
+const MEMORY_BYTES_MIN = 8 * 2 ** 30;
 
 /**
  * The folder for data of services and shards: memory where there is enough, else where all temporary files are. They
@@ -15,7 +17,7 @@ export const DATA_PARENT = hasRoom() ? MEMORY : tmpdir();
 function hasRoom(): boolean {
   try {
     const { bavail, bsize } = statfsSync(MEMORY);
-    return bavail * bsize >= FREE_BYTES_MIN;
+    return bavail * bsize >= FREE_BYTES_MIN && process.availableMemory() >= MEMORY_BYTES_MIN;
   } catch {
     // Not on every system.
     return false;
