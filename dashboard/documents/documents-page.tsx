@@ -40,9 +40,12 @@ export function DocumentsPage({ collection, onStored }: { collection: Collection
     call<'get_collections_name_documents'>('GET', path('/v1/collections/', name, '/documents') + query, { signal }),
   );
   const jobs = usePolling(`document-jobs/${name}`, POLL_MS, async (signal) => {
-    const asked = `/v1/jobs?kind=document&collection=${encodeURIComponent(name)}&limit=${JOBS_ASKED}`;
     const found = await Promise.all(
-      [asked, `${asked}&state=failed`].map((query) => call<'get_jobs'>('GET', query, { signal })),
+      ['', '&state=failed'].map((more) =>
+        call<'get_jobs'>('GET', path('/v1/jobs?kind=document&collection=', name) + `&limit=${JOBS_ASKED}${more}`, {
+          signal,
+        }),
+      ),
     );
     return toShow(found.flatMap((one) => one.jobs));
   });

@@ -111,17 +111,18 @@ function seeds(): { name: string; bytes: Buffer }[] {
 /** An archive with one of its files changed inside: changed bytes of the archive are hardly ever more than damage. */
 function mutatedPart(random: () => number, archive: Buffer): Buffer {
   const files: Record<string, Buffer> = {};
-  for (let at = 0; at + 30 < archive.length && archive.readUInt32LE(at) === 0x04034b50;) {
-    const [compressed, nameBytes, extra] = [
-      archive.readUInt32LE(at + 18),
-      archive.readUInt16LE(at + 26),
-      archive.readUInt16LE(at + 28),
-    ];
-    const from = at + 30 + nameBytes + extra;
-    const name = archive.toString('utf8', at + 30, at + 30 + nameBytes);
-    const content = archive.subarray(from, from + compressed);
-    files[name] = archive.readUInt16LE(at + 8) === 8 ? inflateRawSync(content) : content;
-    at = from + compressed;
+  // By the directory at its end: the heads of files that were written as they came do not say how long they are.
+  const end = archive.lastIndexOf(Buffer.from([0x50, 0x4b, 5, 6]));
+  if (end < 0) return mutateBytes(random, archive);
+  let at = archive.readUInt32LE(end + 16);
+  for (let left = archive.readUInt16LE(end + 10); left > 0; left -= 1) {
+    const [nameBytes, extra, comment] = [28, 30, 32].map((place) => archive.readUInt16LE(at + place));
+    const name = archive.toString('utf8', at + 46, at + 46 + nameBytes);
+    const head = archive.readUInt32LE(at + 42);
+    const from = head + 30 + archive.readUInt16LE(head + 26) + archive.readUInt16LE(head + 28);
+    const content = archive.subarray(from, from + archive.readUInt32LE(at + 20));
+    files[name] = archive.readUInt16LE(at + 10) === 8 ? inflateRawSync(content) : content;
+    at += 46 + nameBytes + extra + comment;
   }
   const names = Object.keys(files).filter((name) => /(?:document|styles|numbering|\.rels|core)/.test(name));
   if (names.length === 0) return mutateBytes(random, archive);
