@@ -352,7 +352,9 @@ async function build(
       shutdown.defer(() => housekeeping.close());
       const resharder = await untilStoreAnswers(() => service.driveReshards(election, retireMsOf(config)));
       shutdown.defer(() => resharder.close());
-      const jobs = await untilStoreAnswers(() => service.driveJobs(election));
+      const isAlive = (instance: string): boolean =>
+        map.coordinators.all().some(({ value }) => value.instance === instance);
+      const jobs = await untilStoreAnswers(() => service.driveJobs(election, isAlive));
       shutdown.defer(() => jobs.close());
       const backups = await untilStoreAnswers(() => service.driveBackups(election, api.backupMetrics));
       shutdown.defer(() => backups.close());

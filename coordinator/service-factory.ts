@@ -116,7 +116,7 @@ export interface RunningService extends Service {
   /** Jobs that only the caller knows are shown with the others. */
   addJobs(source: JobSource): void;
   /** Drives the jobs whose record is the common one. Errors: unavailable. */
-  driveJobs(leadership: DriverLeadership): Promise<JobDriver<JobRecord>>;
+  driveJobs(leadership: DriverLeadership, isAlive?: OtherProcesses['isAlive']): Promise<JobDriver<JobRecord>>;
   /**
    * Does what is to be done for backups and restores, as long as `leadership` is this process's. Errors: unavailable.
    */
@@ -211,6 +211,7 @@ export function createService(options: {
   const schedule = scheduleOf(config);
   const pace = new Pace(config.backupBytesPerSecond);
   let leadership: DriverLeadership = { guard: null };
+  let { isAlive } = NO_OTHERS;
   const rightsOf = {
     backup: BACKUP_RIGHTS,
     restore: BACKUP_RIGHTS,
@@ -276,6 +277,8 @@ export function createService(options: {
         metadataBytesMax,
         metadataFieldsMax,
         clock,
+        worker: instanceId,
+        isAlive: (other) => isAlive(other),
       }),
     ],
     rightsOf,
@@ -408,8 +411,9 @@ export function createService(options: {
     reshards: () => reshards.list(),
     readNewShards: () => reshards.newShards(),
     addJobs: (source) => jobs.add(source),
-    driveJobs: async (given) => {
+    driveJobs: async (given, isOtherAlive = NO_OTHERS.isAlive) => {
       leadership = given;
+      isAlive = isOtherAlive;
       requests.sweepWhile(() => leadership.guard !== null);
       return started(new JobDriver(stored, { leadership, clock, log }));
     },

@@ -18,14 +18,19 @@ export class Company {
   async enter(isAlone: boolean, stop: AbortSignal): Promise<() => void> {
     stop.throwIfAborted();
     await new Promise<void>((resolve, reject) => {
-      const waiting = { isAlone, enter: resolve };
-      this.queue.push(waiting);
-      stop.addEventListener('abort', () => {
-        const isWaiting = this.queue.includes(waiting);
+      const giveUp = (): void => {
         this.queue = this.queue.filter((one) => one !== waiting);
-        if (isWaiting) reject(stop.reason as Error);
+        reject(stop.reason as Error);
         this.admit();
-      });
+      };
+      const enter = (): void => {
+        // A run enters often, with one signal.
+        stop.removeEventListener('abort', giveUp);
+        resolve();
+      };
+      const waiting = { isAlone, enter };
+      this.queue.push(waiting);
+      stop.addEventListener('abort', giveUp, { once: true });
       this.admit();
     });
     if (isAlone) await Promise.all([...this.absent].map((say) => say().catch(() => undefined)));

@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import { DOCUMENT_CHUNKS_MAX } from '../../../shared/contract/shard/chunk-id';
 import type { JsonObject } from '../../../shared/contract/filter/filter';
@@ -30,6 +28,7 @@ import { flawOf, METADATA_DEPTH_MAX } from '../../service/vectors/metadata-flaw'
 import type { JobKind, RunningJob } from '../record/job-kind';
 import type { JobRecord } from '../record/job-record';
 import { Company } from './company';
+import { DocumentEmbedder } from './document-embedder';
 import { DocumentSteps, STORING, tokenIn, wroteNothing } from './document-steps';
 import type { DocumentRoom } from './document-room';
 import type { DocumentTurns } from './document-turns';
@@ -40,14 +39,6 @@ export const DOCUMENT = 'document';
 
 /** Documents at once: while one is parsed, the texts of others are embedded. */
 const DOCUMENTS_AT_ONCE = 4;
-/** Texts of a document that are embedded in one call, and calls at once: the models have the next ones ready. */
-const TEXTS_AT_ONCE = 64;
-const CHARACTERS_AT_ONCE = 256 * 1024;
-const CALLS_AT_ONCE = 2;
-/** A queue of texts that is full is asked again after so long. */
-const FULL_MS = 100;
-/** After so long, the document rests: a provider may take nothing for hours, and others have their turn meanwhile. */
-const FULL_LONGEST_MS = 5_000;
 /** Chunks and vectors of a document, and what else is in one write: the log of a shard takes it as one entry. */
 const WRITE_BYTES_MAX = 128 * 1024 * 1024;
 /** Of each chunk in it, besides its vector, text and metadata: its id, and what goes with it. */
@@ -86,8 +77,7 @@ export class DocumentKind implements JobKind {
   /** By job, vectors by text. */
   private readonly kept = new Map<string, { vectors: Map<string, Float32Array>; since: string | undefined }>();
   private readonly company = new Company();
-  /** Names this process in notes. */
-  private readonly worker = randomUUID();
+  private readonly texts: DocumentEmbedder;
 
   constructor(
     private readonly parts: {
@@ -101,8 +91,14 @@ export class DocumentKind implements JobKind {
       metadataBytesMax: number;
       metadataFieldsMax: number;
       clock: Clock;
+      /** Names this process in notes; a new one at each start. */
+      worker: string;
+      /** Whether another process still runs, though it does not drive. */
+      isAlive: (worker: string) => boolean;
     },
-  ) {}
+  ) {
+    this.texts = new DocumentEmbedder(parts);
+  }
 
   sharesOf({ collection, input }: JobRecord): string[] {
     return [(input as DocumentInput).holder ?? '', collection ?? ''];
@@ -140,7 +136,7 @@ export class DocumentKind implements JobKind {
     const collection = await this.collection(name, input);
     const { identity, documentId } = input;
     const token = tokenIn(job.record);
-    const steps = new DocumentSteps(job, this.worker, this.company);
+    const steps = new DocumentSteps(job, this.company, this.parts);
     await steps.noteLost();
     if (token !== null) await unresolved(stored.revoke(name, { identity, documentId, token }));
     const before = await this.verdict(input, await stored.first(name, documentId));
@@ -328,34 +324,15 @@ export class DocumentKind implements JobKind {
     const { vectorsSince: since } = collection;
     const made = kept !== undefined && kept.since === since ? kept.vectors : new Map<string, Float32Array>();
     this.kept.set(id, { vectors: made, since });
-    const batches = batchesOf(texts.filter((text) => !made.has(text)));
+    const missing = texts.filter((text) => !made.has(text));
     const total = texts.length;
-    steps.reportWaiting({ done: total - batches.flat().length, total });
-    const work = async (): Promise<void> => {
-      for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
-        const vectors = await this.embedded(collection, batch, stop);
-        batch.forEach((text, i) => made.set(text, vectors[i]));
-        steps.reportWaiting({ done: made.size, total });
-      }
+    steps.reportWaiting({ done: total - missing.length, total });
+    const onMade = (some: readonly string[], vectors: Float32Array[]): void => {
+      some.forEach((text, i) => made.set(text, vectors[i]));
+      steps.reportWaiting({ done: made.size, total });
     };
-    await Promise.all(Array.from({ length: CALLS_AT_ONCE }, work));
+    await this.texts.embed(collection, missing, onMade, stop);
     return made;
-  }
-
-  private async embedded(collection: CollectionRecord, texts: string[], stop: AbortSignal): Promise<Float32Array[]> {
-    const { embedder, clock } = this.parts;
-    const untilMs = clock.monotonicMs() + FULL_LONGEST_MS;
-    for (;;) {
-      stop.throwIfAborted();
-      try {
-        const { vectors, unsettled } = await embedder.embedPassages(collection, texts);
-        return unsettled === null ? vectors : ((await embedder.settle(collection, unsettled, texts)) ?? vectors);
-      } catch (error) {
-        // Others have their turn first.
-        if (!isQuiverError(error) || error.kind !== 'overloaded' || clock.monotonicMs() >= untilMs) throw error;
-        await sleep(FULL_MS, undefined, { signal: stop });
-      }
-    }
   }
 
   /** Of what is kept, the newest stay. */
@@ -410,20 +387,4 @@ function badRow(row: number, flaw: NonNullable<ReturnType<typeof flawOf>>, field
 
 function tooLarge(what: string): QuiverError {
   return new QuiverError('limit_exceeded', `the document makes ${what}: cut it into several, or ask for larger chunks`);
-}
-
-function batchesOf(texts: readonly string[]): string[][] {
-  const batches: string[][] = [];
-  let characters = Infinity;
-  for (const text of texts) {
-    const last = batches.at(-1);
-    if (last === undefined || last.length === TEXTS_AT_ONCE || characters + text.length > CHARACTERS_AT_ONCE) {
-      batches.push([text]);
-      characters = text.length;
-    } else {
-      last.push(text);
-      characters += text.length;
-    }
-  }
-  return batches;
 }

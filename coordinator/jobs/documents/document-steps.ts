@@ -14,8 +14,10 @@ const LOST_MAX = 3;
 interface DocumentNotes {
   /** The process that works on it; null: it stopped of itself, or waits for the model, which may take hours. */
   worker: string | null;
-  /** Processes that ended while they worked on it. */
+  /** Processes that ended while they worked on it, as earlier versions counted them. */
   lost: number;
+  /** Others that may have: they drive no longer. */
+  gone?: readonly string[];
   /** Of a write that may still be on its way; null: there is none. */
   token?: string | null;
 }
@@ -28,36 +30,44 @@ export function tokenIn({ notes }: JobRecord): string | null {
 /** What a job is at, in words, and whether a process works on it that may end of it. */
 export class DocumentSteps {
   private readonly lost: number;
+  private readonly gone: readonly string[];
   private token: string | null;
+  private hasEnded = false;
   private leave: () => void = () => undefined;
 
+  /** `worker`: names this process. `isAlive`: whether another one still runs, though it does not drive. */
   constructor(
     readonly job: RunningJob,
-    private readonly worker: string,
     private readonly company: Company,
+    private readonly processes: { worker: string; isAlive: (worker: string) => boolean },
   ) {
-    this.lost = lostBefore(job, worker);
+    const notes = job.record.notes as DocumentNotes | null;
+    this.lost = notes?.lost ?? 0;
+    this.gone = goneBefore(job, processes);
     this.token = tokenIn(job.record);
   }
 
   /** Before anything else: an end of a process counts once. Errors: those of `note`. */
   async noteLost(): Promise<void> {
-    const before = (this.job.record.notes as DocumentNotes | null)?.lost ?? 0;
-    if (this.lost > before) await this.stop();
+    const before = (this.job.record.notes as DocumentNotes | null)?.gone ?? [];
+    if (this.gone.some((worker) => !before.includes(worker))) await this.stop();
   }
 
   /**
    * No write of an earlier run is on its way. Errors: limit_exceeded where too many processes ended; those of `note`.
    */
   async begin(stop: AbortSignal): Promise<void> {
-    if (this.lost >= LOST_MAX) throw tooManyLost(this.lost);
+    // One that lost its election has not ended of the document.
+    const lost = this.lost + this.gone.filter((worker) => !this.processes.isAlive(worker)).length;
+    if (lost >= LOST_MAX) throw tooManyLost(lost);
     this.token = null;
     await this.enter(stop);
-    await this.job.note({ step: 'parsing', waitsFor: null, notes: this.notes(this.worker) });
+    await this.job.note({ step: 'parsing', waitsFor: null, notes: this.notes(this.processes.worker) });
   }
 
-  /** Its run ends. */
+  /** Its run ends. What it began may still report. */
   end(): void {
+    this.hasEnded = true;
     this.company.absent.delete(this.sayAbsent);
     this.leave();
   }
@@ -67,6 +77,7 @@ export class DocumentSteps {
   }
 
   reportWaiting(progress: JobProgress): void {
+    if (this.hasEnded) return;
     this.report('embedding', { ...progress, waitsFor: null, notes: this.notes(null) });
     this.company.absent.add(this.sayAbsent);
     this.leave();
@@ -77,7 +88,7 @@ export class DocumentSteps {
     await this.enter(stop);
     const token = randomBytes(16).toString('hex');
     this.token = token;
-    await this.job.note({ step: STORING, notes: this.notes(this.worker) });
+    await this.job.note({ step: STORING, notes: this.notes(this.processes.worker) });
     return token;
   }
 
@@ -93,7 +104,7 @@ export class DocumentSteps {
   }
 
   private async enter(stop: AbortSignal): Promise<void> {
-    const leave = await this.company.enter(this.lost > 0, stop);
+    const leave = await this.company.enter(this.lost + this.gone.length > 0, stop);
     this.company.absent.delete(this.sayAbsent);
     this.leave = leave;
   }
@@ -102,7 +113,7 @@ export class DocumentSteps {
   private readonly sayAbsent = (): Promise<void> => this.stop();
 
   private notes(worker: string | null): DocumentNotes {
-    return { worker, lost: this.lost, token: this.token };
+    return { worker, lost: this.lost, gone: this.gone, token: this.token };
   }
 }
 
@@ -112,13 +123,18 @@ export function wroteNothing(error: unknown): boolean {
   return isQuiverError(error) && !unsure.includes(error.kind);
 }
 
-/** Processes that ended while they worked on a job, by what the last run left. */
-function lostBefore({ record, foundState }: RunningJob, worker: string): number {
+/** Processes that may have ended while they worked on a job, by what the last run left. */
+function goneBefore(
+  { record, foundState }: RunningJob,
+  { worker, isAlive }: { worker: string; isAlive: (worker: string) => boolean },
+): readonly string[] {
   const notes = record.notes as DocumentNotes | null;
-  if (notes === null) return 0;
+  if (notes === null) return [];
+  // Whoever is there a run later was alive all the time. The last one may have ended so lately that nobody knows.
+  const gone = (notes.gone ?? []).filter((one) => !isAlive(one));
   // One that was paused is left as it was.
   const isLost = foundState === 'running' && notes.worker !== null && notes.worker !== worker;
-  return notes.lost + (isLost ? 1 : 0);
+  return isLost ? [...gone.filter((one) => one !== notes.worker), notes.worker!] : gone;
 }
 
 function tooManyLost(lost: number): QuiverError {

@@ -27,7 +27,8 @@ export async function unresolved<Result>(asked: Promise<Result>): Promise<Result
   }
 }
 
-function retried(error: unknown): QuiverError {
+/** It may pass, whatever it says of itself. */
+export function retried(error: unknown): QuiverError {
   const message = isQuiverError(error) ? error.message : 'it is not known whether the document was stored';
   return new QuiverError('unavailable', message, { cause: error });
 }

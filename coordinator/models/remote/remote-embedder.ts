@@ -196,6 +196,8 @@ export class RemoteEmbedder implements EmbeddingRunner {
 function refusal(name: string, status: number): QuiverError {
   if (status === 401 || status === 403)
     return modelFailure(`The embedding model "${name}" can't be used: its server does not take the key (${status})`);
+  if (status === 402)
+    return modelFailure(`The embedding model "${name}" can't be used: its server asks to be paid (402)`);
   if (status === 404) return modelFailure(`The embedding model "${name}" is not there: its server answers 404`);
   if (status >= 300 && status < 400)
     return modelFailure(`The embedding model "${name}" can't be used: its server sends elsewhere (${status})`);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { DocumentKind, type DocumentInput } from '../../../../../coordinator/jobs/documents/document-kind';
 import type { JobProgress, RunningJob } from '../../../../../coordinator/jobs/record/job-kind';
 import { type JobRecord, newJobRecord } from '../../../../../coordinator/jobs/record/job-record';
@@ -42,9 +43,15 @@ function kindOf({
   exchange = async (change) => void stored.push(change),
   revoke = () => Promise.reject(new Error('not used')),
   clock = systemClock,
+  worker = randomUUID(),
+  isAlive = () => false,
+  embeddingModel = null,
 }: {
   revoke?: Parts['stored']['revoke'];
   clock?: Clock;
+  worker?: string;
+  isAlive?: Parts['isAlive'];
+  embeddingModel?: string | null;
   exchange?: (change: ItemExchange) => Promise<void>;
   dim?: number;
   parse?: Parts['parser']['parse'];
@@ -72,7 +79,7 @@ function kindOf({
       exchange: (_collection, change) => exchange(change),
       revoke,
     },
-    catalog: { find: async () => ({ ...COLLECTION, dim }), read: unused },
+    catalog: { find: async () => ({ ...COLLECTION, dim, embeddingModel }), read: unused },
     embedder: {
       measure: async (_collection, texts) => {
         measured += texts.length;
@@ -84,6 +91,8 @@ function kindOf({
     metadataBytesMax: 64 * 1024,
     metadataFieldsMax: 100,
     clock,
+    worker,
+    isAlive,
   });
 }
 
@@ -109,6 +118,13 @@ function running(
   return job;
 }
 
+/** Vectors of texts, as a model without a fault makes them. */
+const made = (texts: readonly string[], dim = 4) => ({
+  vectors: texts.map(() => new Float32Array(dim)),
+  unsettled: null,
+  cut: [],
+});
+const words = (count: number): ParsedDocument => parsed(Array.from({ length: count }, (_, i) => `word${i}`).join(' '));
 const never = (): AbortSignal => new AbortController().signal;
 const hanging = (): Promise<never> => new Promise(() => undefined);
 
@@ -231,6 +247,39 @@ test('processes that stop of themselves, are paused, or wait for the model do no
   expect(stored).toHaveLength(1);
 });
 
+test('processes that lost an election, and live, do not count', async () => {
+  const alive = new Set<string>();
+  const isAlive = (worker: string): boolean => alive.has(worker);
+  let record: JobRecord | undefined;
+  /** A process drives no longer while it parses. */
+  const deposed = async (worker: string, lives: boolean): Promise<void> => {
+    const job = running(INPUT, { record, foundState: record === undefined ? 'queued' : 'running' });
+    let isReached = false;
+    const parse = (): Promise<never> => {
+      isReached = true;
+      return hanging();
+    };
+    void kindOf({ worker, isAlive, parse }).run(job, never());
+    await eventually('it parses', async () => isReached);
+    ({ record } = job);
+    if (lives) alive.add(worker);
+  };
+  for (let i = 0; i < 6; i += 1) await deposed(`alive ${i}`, true);
+  await deposed('dead 1', false);
+  await deposed('dead 2', false);
+  // These were seen alive since: what they end of later is something else.
+  alive.clear();
+  const run = (): Promise<object | null> =>
+    kindOf({ isAlive }).run(running(INPUT, { record, foundState: 'running' }), never());
+  await deposed('alive 6', true);
+  expect(await run()).toMatchObject({ outcome: 'inserted' });
+  await deposed('dead 3', false);
+  await expect(run()).rejects.toMatchObject({
+    kind: 'limit_exceeded',
+    message: expect.stringContaining('3 processes ended'),
+  });
+});
+
 describe('fields of rows', () => {
   const table = (fields: Record<string, unknown>): ParsedDocument => ({
     ...parsed('A row.'),
@@ -307,13 +356,121 @@ describe('an acknowledged document', () => {
   });
 
   test('fails of a text that its model does not take, and of what it is', async () => {
-    const embed = (): Promise<never> => Promise.reject(new TextFailure('not this text'));
+    const embed = async (texts: string[]) => {
+      if (texts.includes('Some text.')) throw new TextFailure('not this text');
+      return made(texts);
+    };
     await expect(kindOf({ embed }).run(running(INPUT), never())).rejects.toMatchObject({
       kind: 'embedding_unavailable',
     });
     await expect(kindOf({ parse: failing('invalid_parameter') }).run(running(INPUT), never())).rejects.toMatchObject({
       kind: 'invalid_parameter',
     });
+  });
+
+  test('rests while its model takes no text at all, whatever the model says of it', async () => {
+    const asked: string[] = [];
+    const embed = async (texts: string[]): Promise<never> => {
+      asked.push(...texts);
+      throw new TextFailure('credits are used up');
+    };
+    const kind = kindOf({ embed });
+    for (let run = 0; run < 2; run += 1)
+      await expect(kind.run(running(INPUT), never())).rejects.toMatchObject({
+        kind: 'unavailable',
+        message: 'credits are used up',
+      });
+    // What the model is asked for besides is new each time: nobody has the vector of it.
+    expect(new Set(asked.filter((text) => text !== 'Some text.')).size).toBe(2);
+  });
+
+  test('is stored though its model was out of memory for a moment', async () => {
+    let calls = 0;
+    const embed = async (texts: string[]) => {
+      calls += 1;
+      if (calls === 1) throw new TextFailure('out of memory');
+      return made(texts);
+    };
+    expect(await kindOf({ embed }).run(running(INPUT), never())).toMatchObject({ outcome: 'inserted' });
+  });
+
+  test('rests while its model makes vectors of another length than it did', async () => {
+    const embed = failing('dimension_mismatch');
+    await expect(kindOf({ embed, embeddingModel: 'm' }).run(running(INPUT), never())).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: 'it is dimension_mismatch',
+    });
+    // One that never made vectors of the collection never will.
+    await expect(kindOf({ embed }).run(running(INPUT), never())).rejects.toMatchObject({ kind: 'dimension_mismatch' });
+  });
+
+  test('gets on with a model that makes few vectors before a call is given up', async () => {
+    let nowMs = 0;
+    let mostInTime = 10;
+    const asked: number[] = [];
+    const kind = kindOf({
+      clock: { ...systemClock, monotonicMs: () => nowMs },
+      parse: async () => words(1_000),
+      embed: async (texts) => {
+        asked.push(texts.length);
+        if (texts.length > mostInTime) throw new QuiverError('unavailable', 'it took too long');
+        if (mostInTime < 64) nowMs += 30_000;
+        return made(texts);
+      },
+    });
+    const job = running(INPUT);
+    const attempts = async (): Promise<object | null> => {
+      for (let attempt = 0; ; attempt += 1) {
+        const done = await kind.run(running(INPUT, { record: job.record }), never()).catch((error: unknown) => {
+          if (attempt === 10) throw error;
+          return null;
+        });
+        if (done !== null) return done;
+      }
+    };
+    const { embedded } = (await attempts()) as { embedded: number };
+    expect(asked.filter((count) => count > 8).every((count) => [64, 32, 16].includes(count))).toBe(true);
+    // What was made is not made again.
+    expect(asked.filter((count) => count <= 8).reduce((sum, count) => sum + count, 0)).toBe(embedded);
+    // A quick model has more at once again.
+    mostInTime = 64;
+    asked.length = 0;
+    await kind.ended(job.record);
+    await kind.run(running(INPUT), never());
+    expect(Math.max(...asked)).toBeGreaterThan(8);
+  });
+
+  test('asks for no more once a call failed, and what comes late holds up no other document', async () => {
+    let letGo = (): void => undefined;
+    const late = new Promise<void>((resolve) => (letGo = resolve));
+    let calls = 0;
+    let isBroken = true;
+    const kind = kindOf({
+      parse: async () => words(1_000),
+      embed: async (texts) => {
+        if (!isBroken) return made(texts);
+        calls += 1;
+        if (calls === 1) throw new QuiverError('unavailable', 'the model is away');
+        await late;
+        return made(texts);
+      },
+    });
+    const first = running(INPUT);
+    await expect(kind.run(first, never())).rejects.toThrow('away');
+    const { record } = first;
+    let notes = 0;
+    first.report = () => void (notes += 1);
+    first.note = async () => void (notes += 1);
+    letGo();
+    await new Promise(setImmediate);
+    isBroken = false;
+    // At one at which a process ended, all others say that they have no part.
+    const ended = { ...record, id: 'document-2', notes: { worker: 'another', lost: 0 } };
+    expect(await kind.run(running(INPUT, { record: ended, foundState: 'running' }), never())).toMatchObject({
+      outcome: 'inserted',
+    });
+    expect(calls).toBe(2);
+    expect(notes).toBe(0);
   });
 
   test.each(['storage_failed', 'internal'] as const)(

@@ -182,6 +182,7 @@ describe('RemoteEmbedder', () => {
     expect(await failure(() => ({ status: 400, body: KEY }))).toBeInstanceOf(RefusedText);
     for (const [status, words] of [
       [401, 'does not take the key (401)'],
+      [402, 'asks to be paid (402)'],
       [403, 'does not take the key (403)'],
       [404, 'is not there'],
       [307, 'sends elsewhere (307)'],
@@ -191,8 +192,9 @@ describe('RemoteEmbedder', () => {
       expect(error).toMatchObject({ kind: 'embedding_unavailable', message: expect.stringContaining(words) });
       expect(JSON.stringify([error, error.message, error.stack, String(error.cause)])).not.toContain(KEY);
       expect(error.message).not.toContain('127.0.0.1');
+      expect(error).not.toBeInstanceOf(RefusedText);
     }
-    expect(server.asked).toHaveLength(5);
+    expect(server.asked).toHaveLength(6);
   });
 
   test('an answer that is cut off is asked for again, and one without an end is not read', async () => {
