@@ -719,19 +719,35 @@ class Collection(Searches):
         self,
         model: str,
         *,
+        dtype: str | None = None,
+        query_prefix: str | None = None,
+        passage_prefix: str | None = None,
+        truncate_dim: int | None = None,
+        dim: int | None = None,
+        template: str | None = None,
         on_no_text: Literal["fail", "drop"] | None = None,
         compare: Mapping[str, Any] | None = None,
         switch: Literal["manual", "auto"] | None = None,
         keep_hours: int | None = None,
-        **options: Any,
     ) -> Job:
         """Begins a job that embeds all texts anew with another model.
 
         Once it is at its step ``ready``, its ``result`` says how the vectors differ: ``client.jobs.switch`` lets the
-        new ones take over, ``client.jobs.back`` goes back. ``options``: ``dtype``, ``query_prefix``,
-        ``passage_prefix``, ``truncate_dim``, ``dim``.
+        new ones take over, ``client.jobs.back`` goes back. ``dim`` is for a model that makes any dimension.
         """
-        body = given(model=model, on_no_text=on_no_text, compare=compare, switch=switch, keep_hours=keep_hours, **options)
+        body = given(
+            model=model,
+            dtype=dtype,
+            query_prefix=query_prefix,
+            passage_prefix=passage_prefix,
+            truncate_dim=truncate_dim,
+            dim=dim,
+            template=template,
+            on_no_text=on_no_text,
+            compare=compare,
+            switch=switch,
+            keep_hours=keep_hours,
+        )
         return self._transport.call(operations.REEMBED, Job, path=self._path, body=body)
 
     def _format(self, asked: VectorFormat | None) -> Literal["array", "base64"]:
