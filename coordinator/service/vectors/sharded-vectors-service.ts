@@ -613,19 +613,17 @@ export class ShardedVectorsService implements VectorsService {
         if (source.vector === undefined) operations[i].vector = others[next++];
       });
     });
-    // Nothing is looked up where all vectors were given.
-    const remake =
-      texts.length === 0
-        ? asGiven
-        : this.remaking(
-            new Map(
-              items.flatMap(({ source }, i) => (source.vector === undefined ? [[operations[i], source.text]] : [])),
-            ),
-          );
-    const said = new Map(
-      items.flatMap(({ vectorModel }, i) => (vectorModel === undefined ? [] : [[operations[i], vectorModel]])),
-    );
-    return this.bounded.write(collection, operations, call, { ...options, settle, remake: saying(remake, said) });
+    // Made only where shards refused some of it, and the model is another one by then.
+    const remake: RemakeVectors = (current, left) => {
+      const textOf = new Map(
+        items.flatMap(({ source }, i) => (source.vector === undefined ? [[operations[i], source.text]] : [])),
+      );
+      const said = new Map(
+        items.flatMap(({ vectorModel }, i) => (vectorModel === undefined ? [] : [[operations[i], vectorModel]])),
+      );
+      return saying(this.remaking(textOf), said)(current, left);
+    };
+    return this.bounded.write(collection, operations, call, { ...options, settle, remake });
   }
 
   /** What makes vectors again of the texts of operations; other vectors were given. */
