@@ -34,7 +34,7 @@ import type { JobRecord } from './jobs/record/job-record';
 import { JobRequests } from './jobs/record/job-requests';
 import type { JobSource } from './jobs/record/job-source';
 import { StoredJobs } from './jobs/record/stored-jobs';
-import { REEMBED_RIGHTS, REINDEX_RIGHTS, RESHARD_RIGHTS } from './jobs/reshard/reshard-job-view';
+import { RESHARD_JOB_RIGHTS } from './jobs/reshard/reshard-job-view';
 import { ReshardJobs } from './jobs/reshard/reshard-jobs';
 import { ReembedRequests } from './jobs/reshard/reembed-requests';
 import { ItemEmbedder } from './jobs/reshard/item-embedder';
@@ -190,13 +190,14 @@ export function createService(options: {
     uidOf: (collection) => catalog.uidOf(collection),
     profiling: options.profiling,
   });
+  const obstacle = options.collectionObstacle ?? (() => null);
   const aliases = new StoredAliases({
     store,
     catalog,
     clock,
     log,
     tenure: options.aliasTenure ?? OWN_ALIASES,
-    obstacle: options.collectionObstacle ?? (() => null),
+    obstacle,
     audience: options.aliasAudience ?? NO_AUDIENCE,
   });
   const stampMemory = newStampMemory();
@@ -215,9 +216,7 @@ export function createService(options: {
   const rightsOf = {
     backup: BACKUP_RIGHTS,
     restore: BACKUP_RIGHTS,
-    reshard: RESHARD_RIGHTS,
-    reindex: REINDEX_RIGHTS,
-    reembed: REEMBED_RIGHTS,
+    ...RESHARD_JOB_RIGHTS,
   };
   const upkeep = new ShardUpkeep({ catalog, shards, scatter, clock });
   const deep = new DeepReads(clock);
@@ -239,7 +238,7 @@ export function createService(options: {
     collection: (name) => catalog.shown(name),
     dimensionOf: (embedding) => options.embedding.dimensionOf(embedding),
     mustBeJudged: (collection, judged) => judgements.find(collection, judged),
-    obstacle: options.collectionObstacle ?? (() => null),
+    obstacle,
   });
   const itemEmbedder = new ItemEmbedder({ embedding: options.embedding, clock });
   const outcomes = new StoredOutcomes({ store, clock });
@@ -358,7 +357,7 @@ export function createService(options: {
     jobs: stored,
     turns,
     catalog,
-    obstacle: options.collectionObstacle ?? (() => null),
+    obstacle,
     config,
     clock,
     log,

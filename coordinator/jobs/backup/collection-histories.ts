@@ -154,7 +154,7 @@ export class CollectionHistories {
   }
 
   private async noteReturn(history: CollectionHistory, givenMs: number, reported: ReportedLogs): Promise<void> {
-    const { uid, identity, shards, away = [] } = history;
+    const { uid, shards, away = [] } = history;
     const at = away.findIndex(({ seenMs, toMs }) => seenMs === givenMs && toMs === null);
     const { fromMs, seenMs } = away[at];
     // What came later is of a later time away.
@@ -166,15 +166,7 @@ export class CollectionHistories {
     );
     const isTold = names.every((name) => (reported.heads.get(name)?.untilMs ?? 0) >= seenMs);
     if (toMs === null && !isTold) return;
-    const before = [...this.known!.values()]
-      .filter(
-        (other) =>
-          other.identity === identity &&
-          bySuccession(other, history) < 0 &&
-          (next === undefined || (toMs !== null && other.fromMs < toMs)),
-      )
-      .sort(bySuccession)
-      .at(-1);
+    const before = this.before(history, (other) => next === undefined || (toMs !== null && other.fromMs < toMs));
     // Nothing came to the others after they were closed.
     if (toMs !== null && before !== undefined && before.toMs !== null && before.toMs > fromMs)
       await this.put({ ...before, toMs, replacedMs: toMs }, before.isSealed);
@@ -203,10 +195,7 @@ export class CollectionHistories {
       shards,
     }: CollectionHistory): ReportedLogs['stages'] extends ReadonlyMap<string, infer Stages> ? Stages[] : never =>
       Array.from({ length: shards }, (_, shard) => reported.stages.get(shardName({ collectionUid: uid, shard })) ?? []);
-    const before = [...this.known!.values()]
-      .filter((other) => other.identity === history.identity && bySuccession(other, history) < 0)
-      .sort(bySuccession)
-      .at(-1);
+    const before = this.before(history);
     const closedMs =
       before === undefined ? 0 : Math.max(0, ...stagesOf(before).map((stages) => closedOf(stages)?.at ?? 0));
     const opened = openedMs(stagesOf(history));
@@ -228,6 +217,17 @@ export class CollectionHistories {
     }
     const { awaits: _awaits, ...rest } = history;
     await this.put({ ...rest, fromMs, toMs: history.toMs && Math.max(history.toMs, fromMs) }, history.isSealed);
+  }
+
+  /** The last of the sets of its collection that come before it, among those that are meant. */
+  private before(
+    history: CollectionHistory,
+    isMeant: (other: KnownHistory) => boolean = () => true,
+  ): KnownHistory | undefined {
+    return [...this.known!.values()]
+      .filter((other) => other.identity === history.identity && bySuccession(other, history) < 0 && isMeant(other))
+      .sort(bySuccession)
+      .at(-1);
   }
 
   private nextOrder(): number {
@@ -273,12 +273,10 @@ function namedBy(record: CollectionRecord): Pick<CollectionHistory, 'name' | 'ui
  * first.
  */
 function setsBefore(record: CollectionRecord, left: readonly ReshardRecord[]): CollectionRecord[] {
-  const reshard = left.find(
-    ({ identity, ...sets }) => identity === record.identity && presentOf(sets).uid === record.uid,
-  );
+  const reshard = left.find((one) => one.identity === record.identity && presentOf(one).uid === record.uid);
   if (reshard === undefined) return [];
   // What is kept for a way back was there before.
-  const before = reshard.state === 'kept' ? reshard.to : reshard.from;
+  const before = presentOf(reshard) === reshard.from ? reshard.to : reshard.from;
   return [...reshard.earlier, before].map((set) => ofSet(record, set));
 }
 

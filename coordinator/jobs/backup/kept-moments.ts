@@ -77,10 +77,7 @@ function isOlder(
 
 /** Whether a set began before another one did, wherever it is by now. */
 function isFirst(set: CollectionHistory, other: CollectionHistory): boolean {
-  return (
-    firstOrderOf(set) - firstOrderOf(other) < 0 ||
-    (firstOrderOf(set) === firstOrderOf(other) && set.fromMs < other.fromMs)
-  );
+  return (firstOrderOf(set) - firstOrderOf(other) || set.fromMs - other.fromMs) < 0;
 }
 
 /** Its order when it began. */

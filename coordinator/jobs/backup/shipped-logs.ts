@@ -316,10 +316,7 @@ export function wayFrom(
  * known.
  */
 export function openedMs(stages: readonly LoggedStage[][]): number | null {
-  const opened = stages
-    .map((all) => all.filter(({ stage }) => stage !== TOLD))
-    .map((own) => own.find(({ stage }, i) => stage === 'open' && own[i - 1]?.stage === 'filling')?.at ?? null);
-  return opened.every((at) => at !== null) ? Math.max(...opened) : null;
+  return allAt(stages, (own) => own.find((_, i) => wasFilled(own, i)));
 }
 
 /**
@@ -330,15 +327,21 @@ export function reopenedMs(
   stages: readonly LoggedStage[][],
   { fromMs, untilMs }: { fromMs: number; untilMs: number },
 ): number | null {
-  const opened = stages
-    .map((all) => all.filter(({ stage }) => stage !== TOLD))
-    .map(
-      (own) =>
-        own.findLast(
-          ({ stage, at }, i) => stage === 'open' && own[i - 1]?.stage === 'filling' && at >= fromMs && at < untilMs,
-        )?.at ?? null,
-    );
-  return opened.every((at) => at !== null) ? Math.max(...opened) : null;
+  return allAt(stages, (own) => own.findLast(({ at }, i) => wasFilled(own, i) && at >= fromMs && at < untilMs));
+}
+
+/** Whether a shard was opened to clients by a stage, after it had been filled. */
+function wasFilled(own: readonly LoggedStage[], at: number): boolean {
+  return own[at].stage === 'open' && own[at - 1]?.stage === 'filling';
+}
+
+/** When all shards had come to a stage of theirs; null: some have not, as far as is known. */
+function allAt(
+  stages: readonly LoggedStage[][],
+  stageIn: (own: LoggedStage[]) => LoggedStage | undefined,
+): number | null {
+  const times = stages.map((all) => stageIn(all.filter(({ stage }) => stage !== TOLD))?.at ?? null);
+  return times.every((at) => at !== null) ? Math.max(...times) : null;
 }
 
 /** The entry that closed a shard to clients; null: it was not, or opened again. */

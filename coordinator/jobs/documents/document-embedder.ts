@@ -5,11 +5,10 @@ import type { Clock } from '../../../shared/base/time/clock';
 import { TextFailure } from '../../models/transformers/model-failure';
 import type { CollectionEmbedder } from '../../service/collections/collection-embedder';
 import type { CollectionRecord } from '../../service/collections/collection-record';
+import { endOfBatch, TEXTS_AT_ONCE } from '../driving/text-batches';
 import { retried } from './passing-errors';
 
-/** Texts that are embedded in one call at most, and calls at once: the models have the next ones ready. */
-const TEXTS_AT_ONCE = 64;
-const CHARACTERS_AT_ONCE = 256 * 1024;
+/** The model has the next ones ready. */
 const CALLS_AT_ONCE = 2;
 /** A call that takes less lets the next ones have more texts again. */
 const QUICK_MS = 5_000;
@@ -45,8 +44,9 @@ export class DocumentEmbedder {
     let hasFailed = false;
     const work = async (): Promise<void> => {
       while (at < texts.length && !hasFailed) {
-        const batch = batchAt(texts, at, this.most.get(modelKey(collection)) ?? TEXTS_AT_ONCE);
-        at += batch.length;
+        const from = at;
+        at = endOfBatch(texts, from, this.mostOf(modelKey(collection)));
+        const batch = texts.slice(from, at);
         onMade(batch, await this.believed(collection, batch, stop));
       }
     };
@@ -80,19 +80,18 @@ export class DocumentEmbedder {
   private async sized(collection: CollectionRecord, texts: string[], stop: AbortSignal): Promise<Float32Array[]> {
     const { embedder, clock } = this.parts;
     const key = modelKey(collection);
-    const most = (): number => this.most.get(key) ?? TEXTS_AT_ONCE;
     const run = async (): Promise<Float32Array[]> => {
       const startMs = clock.monotonicMs();
       const { vectors, unsettled } = await embedder.embedPassages(collection, texts);
       const tookMs = clock.monotonicMs() - startMs;
-      if (tookMs < QUICK_MS) this.setMost(key, Math.max(most(), 2 * texts.length));
+      if (tookMs < QUICK_MS) this.setMost(key, Math.max(this.mostOf(key), 2 * texts.length));
       return unsettled === null ? vectors : ((await embedder.settle(collection, unsettled, texts)) ?? vectors);
     };
     try {
       return await this.patiently(collection, run, stop);
     } catch (error) {
       if (isQuiverError(error) && error.kind === 'unavailable')
-        this.setMost(key, Math.min(most(), Math.max(1, Math.floor(texts.length / 2))));
+        this.setMost(key, Math.min(this.mostOf(key), Math.max(1, Math.floor(texts.length / 2))));
       throw error;
     }
   }
@@ -119,6 +118,10 @@ export class DocumentEmbedder {
     }
   }
 
+  private mostOf(key: string): number {
+    return this.most.get(key) ?? TEXTS_AT_ONCE;
+  }
+
   private setMost(key: string, most: number): void {
     if (most < TEXTS_AT_ONCE) this.most.set(key, most);
     else this.most.delete(key);
@@ -127,14 +130,4 @@ export class DocumentEmbedder {
 
 function modelKey({ embeddingModel, embedding }: CollectionRecord): string {
   return JSON.stringify([embeddingModel, embedding]);
-}
-
-function batchAt(texts: readonly string[], from: number, most: number): string[] {
-  let to = from;
-  let characters = 0;
-  do {
-    characters += texts[to].length;
-    to += 1;
-  } while (to < texts.length && to - from < most && characters + texts[to].length <= CHARACTERS_AT_ONCE);
-  return texts.slice(from, to);
 }

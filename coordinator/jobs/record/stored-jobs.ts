@@ -289,8 +289,8 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
     const { record } = job;
     const { clock, log } = this.parts;
     const since = { ms: clock.wallMs(), done: record.done };
-    const trying = obstructionOf(kind, record);
-    if (trying !== null) this.obstructions.noteBegun(trying, jobPath(record.id));
+    const what = obstructionOf(kind, record);
+    if (what !== null) this.obstructions.noteBegun(what, jobPath(record.id));
     // From here on, no other driver can change it by what it had read.
     await job.change({ state: 'running', startedAt: record.startedAt ?? this.now(), since });
     this.entries.put(job.entry);
@@ -298,7 +298,6 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
       const result = await kind.run(job, stop);
       await job.settled();
       if (stop.aborted) return;
-      const what = obstructionOf(kind, record);
       if (what !== null) this.obstructions.noteSuccess(what);
       await job.change({ state: 'done', step: null, since: null, waitsFor: null, result, endedAt: this.now() });
       this.free(job.record);

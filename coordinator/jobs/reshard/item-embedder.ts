@@ -7,12 +7,11 @@ import type { EmbeddingKind, EmbeddingModel, EmbeddingProvider } from '../../mod
 import { TextFailure } from '../../models/transformers/model-failure';
 import type { SetModel } from '../../service/collections/reshard-record';
 import { Superseded } from '../driving/owned-entry';
+import { endOfBatch, TEXTS_AT_ONCE } from '../driving/text-batches';
 import type { ItemState } from './shard-transfers';
 import { TextWindow } from './text-window';
 
-/** Texts of one call of a model, and calls at once: the model has the next ones ready. */
-const TEXTS_AT_ONCE = 64;
-const CHARACTERS_AT_ONCE = 256 * 1024;
+/** The model has the next ones ready. */
 const CALLS_AT_ONCE = 4;
 /** A queue of texts that is full is asked again after so long, and for so long. */
 const FULL_MS = 100;
@@ -103,7 +102,7 @@ export class ItemEmbedder {
     // Of one that is aborted already, nobody tells.
     if (stop.aborted) end();
     try {
-      const work = this.made(of, texts, { kind, stop: calls.signal, untilMs });
+      const work = waitedFor(this.made(of, texts, { kind, stop: calls.signal, untilMs }));
       return untilMs === Infinity
         ? await work
         : await inTime(work, Math.max(0, untilMs - this.parts.clock.monotonicMs()), late);
@@ -135,7 +134,7 @@ export class ItemEmbedder {
         made.forEach((vector, i) => (vectors[from + i] = vector));
         return true;
       } catch (error) {
-        if (!isTextFailure(error)) throw error;
+        if (!(error instanceof TextFailure)) throw error;
         return false;
       }
     };
@@ -172,7 +171,7 @@ export class ItemEmbedder {
   }
 
   private async modelOf({ dim, embeddingModel, embedding }: SetModel): Promise<EmbeddingModel> {
-    const model = await waitedFor(this.parts.embedding.modelFor({ embeddingModel, embedding: embedding ?? undefined }));
+    const model = await this.parts.embedding.modelFor({ embeddingModel, embedding: embedding ?? undefined });
     if (model.dim !== null && model.dim !== dim)
       throw new QuiverError(
         'dimension_mismatch',
@@ -192,7 +191,7 @@ export class ItemEmbedder {
       if (stop.aborted) throw new Superseded('texts are not to be embedded any more');
       if (clock.monotonicMs() >= untilMs) throw late();
       try {
-        return await waitedFor(run());
+        return await run();
       } catch (error) {
         if (!isQuiverError(error) || error.kind !== 'overloaded') throw error;
         if (clock.monotonicMs() >= fullMs) throw new QuiverError('unavailable', error.message, { cause: error });
@@ -219,20 +218,4 @@ function waitedFor<Result>(work: Promise<Result>): Promise<Result> {
 export function isModelFailure(error: unknown): boolean {
   const cause = isQuiverError(error) ? error.cause : undefined;
   return isQuiverError(cause) && cause.kind === 'embedding_unavailable';
-}
-
-/** Whether it is of one of the texts alone. */
-function isTextFailure(error: unknown): boolean {
-  return isQuiverError(error) && error.cause instanceof TextFailure;
-}
-
-/** Where the texts end that are embedded in one call with the one at `from`. */
-function endOfBatch(texts: readonly string[], from: number, most: number): number {
-  let characters = texts[from].length;
-  let to = from + 1;
-  while (to < texts.length && to - from < most && characters + texts[to].length <= CHARACTERS_AT_ONCE) {
-    characters += texts[to].length;
-    to += 1;
-  }
-  return to;
 }

@@ -16,7 +16,7 @@ import { mustBeFirst, outcomeTransaction, type StoreDedup } from '../../service/
 import type { JobView } from '../../service/jobs-service';
 import type { ReembedRequest } from '../../service/service';
 import { reshardJob } from './reshard-job-view';
-import type { ReshardRequests } from './reshard-requests';
+import { type ReshardRequests, tooBusy } from './reshard-requests';
 import { unmadeText } from './unmade-items';
 
 const ATTEMPTS_MAX = 32;
@@ -188,11 +188,4 @@ function switched(
 
 function isPastReturn({ keptUntil = 0, isEnding }: Reembed, wallMs: number): boolean {
   return isEnding === true || keptUntil <= wallMs;
-}
-
-function tooBusy(name: string): QuiverError {
-  return new QuiverError(
-    'unavailable',
-    `collection "${name}" could not be changed: the cluster store is too busy; the call may be retried`,
-  );
 }

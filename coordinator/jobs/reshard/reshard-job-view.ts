@@ -13,11 +13,14 @@ import { reshardView } from '../../service/collections/reshard-view';
 import { paceOf } from '../record/job-record';
 import { reembedResult } from './reembedding';
 
-export const RESHARD_RIGHTS: JobRights = { see: 'admin', change: 'admin' };
-/** Of one that a PATCH of the collection began. */
-export const REINDEX_RIGHTS: JobRights = { see: 'readonly', change: 'readwrite' };
-/** Of one that embeds texts anew. */
-export const REEMBED_RIGHTS: JobRights = { see: 'readonly', change: 'admin' };
+/** By kind. */
+export const RESHARD_JOB_RIGHTS: Record<ReturnType<typeof reshardKind>, JobRights> = {
+  reshard: { see: 'admin', change: 'admin' },
+  // Of one that a PATCH of the collection began.
+  reindex: { see: 'readonly', change: 'readwrite' },
+  // Of one that embeds texts anew.
+  reembed: { see: 'readonly', change: 'admin' },
+};
 
 const STATES: Record<ReshardState, JobState> = {
   seeding: 'running',
@@ -31,8 +34,6 @@ const STATES: Record<ReshardState, JobState> = {
   failed: 'failed',
   stuck: 'running',
 };
-
-const RIGHTS = { reshard: RESHARD_RIGHTS, reindex: REINDEX_RIGHTS, reembed: REEMBED_RIGHTS };
 
 /** A reshard as a job. */
 export function reshardJob(record: ReshardRecord, wallMs: number): JobView {
@@ -60,7 +61,7 @@ export function reshardJob(record: ReshardRecord, wallMs: number): JobView {
     waitsFor,
     // What was found is told before somebody decides.
     result: reembed?.compared === undefined ? null : reembedResult(record),
-    rights: RIGHTS[kind],
+    rights: RESHARD_JOB_RIGHTS[kind],
   };
 }
 
@@ -78,14 +79,12 @@ function subjectOf(record: ReshardRecord): string {
   const { from, to, reembed } = record;
   if (reembed !== undefined) {
     const [before, after] = reembed.isBack === true ? [to, from] : [from, to];
-    return `${modelText(before.model)} to ${modelText(after.model)}`;
+    return `${modelText(before.model!)} to ${modelText(after.model!)}`;
   }
   return isReindex(record) ? fieldsOf(to) : `${from.shards} to ${to.shards} shards`;
 }
 
-function modelText(model: SetModel | undefined): string {
-  if (model === undefined) return '';
-  const { embeddingModel, embedding, dim } = model;
+function modelText({ embeddingModel, embedding, dim }: SetModel): string {
   return `${embedding === null ? (embeddingModel ?? 'given vectors') : modelNameOf(embedding)} (${dim})`;
 }
 

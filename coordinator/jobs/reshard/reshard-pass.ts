@@ -29,7 +29,7 @@ import {
 import { DroppedItems } from './dropped-items';
 import { textlessItems } from './textless-items';
 import { type Reembedding, reembedResult } from './reembedding';
-import { UnmadeItems, unmadeText } from './unmade-items';
+import { shownIds, UnmadeItems, unmadeText } from './unmade-items';
 import { idsOf, inBatches, type ItemState, OutdatedTerm, pageItems, ShardTransfers } from './shard-transfers';
 
 /** One call of a shard while items are copied, and one while clients wait. */
@@ -770,7 +770,8 @@ export class ReshardPass {
       );
       if (until < 0) until = found.lastChange;
       this.waiting[shard] = found.lastChange - source.change;
-      for await (const states of transfers.statesOf(id, found.externalIds)) {
+      // Those that are embedded anew get other vectors.
+      for await (const states of transfers.statesOf(id, found.externalIds, this.reembed === undefined)) {
         const made = await this.made(states, transfers);
         await transfers.import(to, made);
         if (this.reembed?.isBack === true) this.unmade.note(states, made);
@@ -895,10 +896,6 @@ class ForgottenChanges extends QuiverError {
   constructor(message: string) {
     super('storage_failed', message);
   }
-}
-
-function shownIds(ids: readonly string[]): string {
-  return ids.map((id) => JSON.stringify(id)).join(', ');
 }
 
 /** How far shards are copied that are tracking since they were opened. */

@@ -55,7 +55,7 @@ export interface NewShardReading {
 }
 
 /** A reshard that may begin, with what has to hold until then and what is stored. */
-export interface PlannedReshard {
+interface PlannedReshard {
   reshard: ReshardRecord;
   /** The collection as it is. */
   record: CollectionRecord;
@@ -381,10 +381,6 @@ function leadsTo(present: ReshardRecord | null, fields: KeywordFields | null): p
   return present.state !== 'retiring' && isReindex(present) && isSame(present.to.keywordFields, fields);
 }
 
-function timeText(ms: number): string {
-  return new Date(ms).toISOString();
-}
-
 /** Errors: conflict when the collection gets other shards already. */
 export function mustNotBeUnderWay(present: ReshardRecord | null): void {
   if (present === null || present.state === 'retiring') return;
@@ -400,7 +396,7 @@ export function mustNotBeUnderWay(present: ReshardRecord | null): void {
   if (present.state === 'kept')
     throw new QuiverError(
       'already_exists',
-      `collection "${name}" can go back to the vectors of before until ${timeText(present.reembed!.keptUntil!)}: ` +
+      `collection "${name}" can go back to the vectors of before until ${new Date(present.reembed!.keptUntil!).toISOString()}: ` +
         `go back (POST /v1/jobs/${reshardJobId(present)}/back), ` +
         'or give that up (POST …/switch with {"keep_hours": 0})',
     );
@@ -414,7 +410,7 @@ export function mustNotBeUnderWay(present: ReshardRecord | null): void {
     throw new QuiverError('already_exists', `collection "${name}" is changing its number of shards already`);
 }
 
-function tooBusy(name: string): QuiverError {
+export function tooBusy(name: string): QuiverError {
   return new QuiverError(
     'unavailable',
     `collection "${name}" could not be changed: the cluster store is too busy; the call may be retried`,

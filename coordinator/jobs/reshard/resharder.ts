@@ -118,14 +118,12 @@ export class Resharder implements DrivenWork<ReshardRecord> {
       case 'ready':
         return value.reembed?.isPaused !== true;
       case 'filling':
-        if (value.reembed !== undefined)
-          return (
-            value.reembed.isPaused !== true &&
-            this.entries.all().filter((one) => isRunning(one.key) && isEmbedding(one.value)).length < FILLING_AT_ONCE
-          );
+        if (value.reembed?.isPaused === true) return false;
         // One that a backup has filled copies nothing.
         if (value.restored !== undefined) return true;
-        return this.entries.all().filter((one) => isRunning(one.key) && isCopying(one.value)).length < FILLING_AT_ONCE;
+        return (
+          this.entries.all().filter((one) => isRunning(one.key) && isAlike(one.value, value)).length < FILLING_AT_ONCE
+        );
       case 'seeding':
       case 'sealing':
       case 'opening':
@@ -239,11 +237,7 @@ function retiringKey({ id, state }: ReshardRecord): string {
   return `${id}/${state}`;
 }
 
-function isCopying({ state, restored, reembed }: ReshardRecord): boolean {
-  return state === 'filling' && restored === undefined && reembed === undefined;
-}
-
-/** They take the model, for hours, and wait for each other alone. */
-function isEmbedding({ state, reembed }: ReshardRecord): boolean {
-  return state === 'filling' && reembed !== undefined;
+/** Whether it copies what another one waits for, too: those that embed take the model, for hours, and no disk. */
+function isAlike({ state, restored, reembed }: ReshardRecord, other: ReshardRecord): boolean {
+  return state === 'filling' && restored === undefined && (reembed === undefined) === (other.reembed === undefined);
 }

@@ -164,14 +164,14 @@ export class ShardTransfers {
   }
 
   /** What is there of these ids now, in parts of bounded length. */
-  async *statesOf(id: ShardId, externalIds: string[]): AsyncGenerator<ItemState[]> {
+  async *statesOf(id: ShardId, externalIds: string[], vectors = true): AsyncGenerator<ItemState[]> {
     const left = [...new Set(externalIds)];
     while (left.length > 0) {
       const items = await this.persistently(id, (call) =>
         this.parts.shards.read(
           id,
           'fetch',
-          { externalIds: left, vectors: true, versions: true, expiries: true, dates: true, bytesMax: PAGE_BYTES },
+          { externalIds: left, vectors, versions: true, expiries: true, dates: true, bytesMax: PAGE_BYTES },
           call,
         ),
       );

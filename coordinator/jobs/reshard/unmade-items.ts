@@ -34,9 +34,12 @@ export class UnmadeItems {
 /** Why there is no going back, with what to do about it. */
 export function unmadeText(externalIds: readonly string[]): string {
   const { length } = externalIds;
-  const shown = externalIds.slice(0, TOLD).map((id) => JSON.stringify(id));
   return (
     `can’t go back: the model of before makes no vector of ${length} item${length === 1 ? '' : 's'}, ` +
-    `such as ${shown.join(', ')}: give them texts that it takes, or delete them`
+    `such as ${shownIds(externalIds.slice(0, TOLD))}: give them texts that it takes, or delete them`
   );
+}
+
+export function shownIds(externalIds: readonly string[]): string {
+  return externalIds.map((id) => JSON.stringify(id)).join(', ');
 }

@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isQuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Clock } from '../../../shared/base/time/clock';
 import { inSlices } from '../../../shared/base/time/work-slices';
-import { compareHits, type Hit } from '../../../shared/contract/shard/shard-read';
+import type { Hit } from '../../../shared/contract/shard/shard-read';
 import type { Compared, Comparing, SetModel, ShardSet } from '../../service/collections/reshard-record';
 import type { JudgedQuery } from '../../service/judgements-service';
 import { measuresOf } from '../../service/judgements/measures';
+import { mergeHits } from '../../service/search/merge';
 import { mergedSample } from '../../service/sampling/merged-sample';
 import { obstacleOf } from '../driving/obstacle';
 import { Superseded } from '../driving/owned-entry';
@@ -65,7 +66,7 @@ export class VectorComparison {
       noted(error);
       return [];
     });
-    const asked = { compared: 0, overlap: 0, before: 0, judgedBefore: 0, after: 0, judged: 0 };
+    const asked = { compared: 0, overlap: 0, before: 0, after: 0 };
     let isOfTexts = before.model.embeddingModel !== null;
     const found = async (query: ComparedQuery, side: Side, vector: Float32Array | null): Promise<string[]> => {
       if (vector === null) return [];
@@ -102,25 +103,20 @@ export class VectorComparison {
             asked.overlap += overlapOf(first, second);
           }
           if (query.grades === null) return;
-          asked.judged += 1;
-          if (first !== null) {
-            asked.judgedBefore += 1;
-            asked.before += measuresOf(first, query.grades, HITS).ndcg;
-          }
+          if (first !== null) asked.before += measuresOf(first, query.grades, HITS).ndcg;
           asked.after += measuresOf(second, query.grades, HITS).ndcg;
         }),
       );
     }
     const { length } = queries;
-    const { judged } = asked;
     const isWhole = asked.compared === length && length > 0;
     return {
       queries: length,
       overlap: isWhole ? asked.overlap / length : null,
       ndcg:
-        judged === 0
-          ? null
-          : { before: asked.judgedBefore === judged ? asked.before / judged : null, after: asked.after / judged },
+        'judged' in comparing && length > 0
+          ? { before: isWhole ? asked.before / length : null, after: asked.after / length }
+          : null,
       bytes: { before: await this.bytesOf(before.set), after: await this.bytesOf(after.set) },
       ...(problem !== undefined && { problem }),
     };
@@ -177,10 +173,11 @@ export class VectorComparison {
   private async search(set: ShardSet, vector: Float32Array, k: number): Promise<Hit[]> {
     const request = { vector, k, filter: null, effort: { type: 'calibrated' }, texts: false } as const;
     const answers = await this.parts.transfers.readAll(set, 'search', request);
-    return answers
-      .flatMap(({ hits }) => hits)
-      .sort(compareHits)
-      .slice(0, k);
+    return mergeHits(
+      answers.map(({ hits }) => hits),
+      0,
+      k,
+    );
   }
 
   private async bytesOf(set: ShardSet): Promise<number> {

@@ -17,7 +17,7 @@ import type { CollectionRecord } from '../collections/collection-record';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard, inCallOrder, shardOf } from '../routing/shard-router';
 import { hasSameVectors, type ShardSets } from '../routing/shard-sets';
-import { dimensionMismatch } from './dimension-check';
+import { checkDimension } from './dimension-check';
 import type { EncodedWriteOptions } from '../routing/encoded-writes';
 import type { EncodedItems, UpsertStatus } from '../service';
 import { dedupOf, keyReused, type Once, revocableOf, revocationOf } from '../idempotency/write-dedup';
@@ -52,8 +52,8 @@ interface WriteParts {
 export const asGiven: RemakeVectors = async (collection, operations) => {
   for (const operation of operations) {
     const vector = operation.type === 'delete' ? undefined : operation.vector;
-    if (vector !== undefined && vector.length !== collection.dim)
-      throw dimensionMismatch(collection, vector, `the vector of external_id ${JSON.stringify(operation.externalId)}`);
+    if (vector !== undefined)
+      checkDimension(collection, vector, `the vector of external_id ${JSON.stringify(operation.externalId)}`);
   }
 };
 
