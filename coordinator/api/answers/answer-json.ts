@@ -1,3 +1,4 @@
+import { cutAt } from '../../../shared/base/text/character-cut';
 import { chosenMetadata } from '../../../shared/contract/filter/chosen-metadata';
 import type { Output } from '../../service/search-request';
 import type {
@@ -295,9 +296,7 @@ export function hitWriter(
 
 /** No character is divided. */
 function cutText(text: string, unitsMax = Infinity): string {
-  if (text.length <= unitsMax) return text;
-  const isDivided = (text.codePointAt(unitsMax - 1) as number) > 0xffff;
-  return text.slice(0, isDivided ? unitsMax - 1 : unitsMax);
+  return text.length <= unitsMax ? text : text.slice(0, cutAt(text, unitsMax));
 }
 
 export function hitJson(hit: ScoredHit): string {

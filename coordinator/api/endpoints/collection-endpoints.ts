@@ -56,24 +56,28 @@ function collectionData(view: CollectionView & { job?: string | undefined }) {
   };
 }
 
-/** Of a body, in which what is left out is not bounded. */
 /** Absent in what an earlier version kept for a repetition. */
 function shownStopWords(words: CollectionView['stopWords'] | undefined): { add: string[]; remove: string[] } | null {
   return words === undefined || words === null ? null : { add: [...words.add], remove: [...words.remove] };
 }
 
-function embeddingOf(given: NonNullable<z.output<ReturnType<typeof schemas.newCollection>>['embedding']>) {
+type EmbeddingBody = NonNullable<z.output<ReturnType<typeof schemas.newCollection>>['embedding']>;
+
+/** What a body says of a model. */
+export function embeddingOf(
+  given: Pick<EmbeddingBody, 'model' | 'dtype' | 'query_prefix' | 'passage_prefix' | 'truncate_dim'>,
+) {
   const { model, dtype, query_prefix: queryPrefix, passage_prefix: passagePrefix, truncate_dim: truncateDim } = given;
   return { model, dtype, queryPrefix, passagePrefix, truncateDim };
 }
 
-/** The same. */
 function shownEmbedding(embedding: CollectionEmbedding | null | undefined) {
   if (embedding === null || embedding === undefined) return null;
   const { model, dtype = null, queryPrefix = null, passagePrefix = null, truncateDim = null } = embedding;
   return { model, dtype, query_prefix: queryPrefix, passage_prefix: passagePrefix, truncate_dim: truncateDim };
 }
 
+/** Of a body, in which what is left out is not bounded. */
 function quotaOf({ items, bytes }: { items?: number | undefined; bytes?: number | undefined }): StorageQuota {
   return { items: items ?? null, bytes: bytes ?? null };
 }

@@ -3,6 +3,7 @@ import type { HttpLimits } from '../requests/http-limits';
 import { collectionParameters } from '../schema/collection-schemas';
 import { jobAnswer } from '../schema/job-schemas';
 import { reembedBody } from '../schema/reembed-schemas';
+import { embeddingOf } from './collection-endpoints';
 import { dataAnswer, defineEndpoint } from './define-endpoint';
 import type { Endpoint } from './endpoint';
 import { jobData } from './job-endpoints';
@@ -41,19 +42,8 @@ export function reembedEndpoints({
       errors: [400, 404, 409],
       isOnce: true,
       handle: async ({ path, body, inStore }) => {
-        const {
-          model,
-          dtype,
-          query_prefix: queryPrefix,
-          passage_prefix: passagePrefix,
-          truncate_dim: truncateDim,
-          on_no_text: onNoText,
-          keep_hours: keepHours,
-          dim,
-          template,
-          compare,
-        } = body;
-        const embedding = { model, dtype, queryPrefix, passagePrefix, truncateDim };
+        const { on_no_text: onNoText, keep_hours: keepHours, dim, template, compare } = body;
+        const embedding = embeddingOf(body);
         const request = { embedding, dim, template, onNoText, compare, switch: body.switch, keepHours };
         return dataAnswer(jobData(await inStore((dedup) => collections.reembed(path.name, request, dedup))));
       },

@@ -62,6 +62,13 @@ function told<Schema extends z.ZodType>(
   return { schema, set: ({ output }, value) => set(output, value), isTold: true };
 }
 
+/** The same, of what is told or not. */
+function toldFlag(name: 'texts' | 'versions' | 'total' | 'explain', description: string) {
+  return told(withDefault(z.boolean(), false).meta({ description }), (output, value) => {
+    output[name] = value;
+  });
+}
+
 const orderKey = z
   .object({
     field: z.string().min(1).max(REQUEST_BOUNDS.nameCharactersMax),
@@ -202,23 +209,11 @@ function optionsOf(limits: HttpLimits) {
         output.fields = fields;
       },
     ),
-    include_text: told(
-      withDefault(z.boolean(), false).meta({
-        description: 'Results also carry their text; "" where an item has none.',
-      }),
-      (output, texts) => {
-        output.texts = texts;
-      },
-    ),
-    include_version: told(
-      withDefault(z.boolean(), false).meta({
-        description:
-          'Results also carry their `version`, for if_version. Their metadata and texts are read together with ' +
-          'it, so they are of that version.',
-      }),
-      (output, versions) => {
-        output.versions = versions;
-      },
+    include_text: toldFlag('texts', 'Results also carry their text; "" where an item has none.'),
+    include_version: toldFlag(
+      'versions',
+      'Results also carry their `version`, for if_version. Their metadata and texts are read together with ' +
+        'it, so they are of that version.',
     ),
     text_max: told(
       optional(z.int().min(1)).meta({
@@ -230,14 +225,7 @@ function optionsOf(limits: HttpLimits) {
         output.textMax = textMax;
       },
     ),
-    total: told(
-      withDefault(z.boolean(), false).meta({
-        description: 'The answer also has `total_matches`: how many items pass the filters, exactly.',
-      }),
-      (output, total) => {
-        output.total = total;
-      },
-    ),
+    total: toldFlag('total', 'The answer also has `total_matches`: how many items pass the filters, exactly.'),
     order_by: option(
       orderBy.meta({
         description:
@@ -309,14 +297,9 @@ function optionsOf(limits: HttpLimits) {
         page.cursor = { text: cursor === FIRST_PAGE ? null : cursor, secondsMax: limits.cursorSeconds };
       },
     ),
-    explain: told(
-      withDefault(z.boolean(), false).meta({
-        description:
-          'Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank (with rerank, reranked_rank) and diversity_score; with boosts, what each of them gave, `boosts`.',
-      }),
-      (output, explain) => {
-        output.explain = explain;
-      },
+    explain: toldFlag(
+      'explain',
+      'Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank (with rerank, reranked_rank) and diversity_score; with boosts, what each of them gave, `boosts`.',
     ),
     rerank: option(
       optional(reranking).meta({

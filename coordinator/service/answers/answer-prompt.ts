@@ -1,3 +1,4 @@
+import { cutAt } from '../../../shared/base/text/character-cut';
 import { createHash } from 'node:crypto';
 import type { ChatMessage } from '../../models/language/language-model';
 import type { EarlierMessage } from '../answers-service';
@@ -82,9 +83,4 @@ export class PassageRoom {
     this.isEmpty = false;
     return taken;
   }
-}
-
-/** `place`, or the one before it where that would be within a character. */
-function cutAt(text: string, place: number): number {
-  return place < text.length && (text.codePointAt(place - 1) ?? 0) > 0xffff ? place - 1 : place;
 }

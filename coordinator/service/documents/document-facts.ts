@@ -117,7 +117,15 @@ function rowMetadata(fields: Record<string, unknown>, { textInMetadata }: Stored
 function wholeOf(facts: DocumentFacts) {
   const { type, title, pages, chunks, bytes, sha256, chunking, fingerprint, updatedAt, generation } = facts;
   return {
-    ...{ type, title, pages, chunks, bytes, sha256, chunking, updated_at: updatedAt, generation },
+    type,
+    title,
+    pages,
+    chunks,
+    bytes,
+    sha256,
+    chunking,
+    updated_at: updatedAt,
+    generation,
     ...(fingerprint !== null && { fingerprint }),
   };
 }

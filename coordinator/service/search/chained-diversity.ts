@@ -1,33 +1,20 @@
-import { bothFilters, type Filter } from '../../../shared/contract/filter/filter';
 import { compareHits, type HitPlace } from '../../../shared/contract/shard/shard-read';
 import { inSlices, ownTurn } from '../../../shared/base/time/work-slices';
-import type { CollectionRecord } from '../collections/collection-record';
 import type { Diversity } from '../search-request';
 import type { ScoredHit } from '../service';
-import type { OrderedItems } from '../vectors/ordered-items';
-import type { ChainedPage, ListedPart, PartStart } from './chained-page';
+import { type ChainedPage, type ChainParts, HITS, type ListedPart, listStart } from './chained-page';
 import { chosenByVectors } from './diverse-hits';
 import { relevancesOf } from './diverse-lists';
-import { mustBeShort } from './group-key';
+import { withoutValues } from './group-key';
 import { KeyDigests } from './key-digests';
 import { hitsLookedAt } from './looked-at';
 import type { RankedSearch } from './ranked-lists';
 import { ValueCounts } from './value-counts';
-import { countFromJson, digestsFromJson, notOne, placeFromJson, placeToJson } from './search-chain';
-
-/** Hits that are asked for at once. */
-const HITS = { first: 2, least: 16, most: 10_000 };
-
-/** What pages of hits that differ need. */
-interface DiverseParts {
-  /** A part of the list of hits. */
-  list: (search: RankedSearch, start: PartStart, k: number) => Promise<ListedPart>;
-  ordered: Pick<OrderedItems<CollectionRecord>, 'read'>;
-}
+import { digestsFromJson, notOne, placeFromJson, placeToJson } from './search-chain';
 
 /** A page of hits that differ. */
 export function chainedDiversity(
-  parts: DiverseParts,
+  parts: ChainParts,
   search: RankedSearch,
   diversity: Diversity,
   state: readonly unknown[],
@@ -42,7 +29,7 @@ export function chainedDiversity(
  * cursor by their digests. Each page chooses anew, of those that have not changed, the same ones and more.
  */
 async function byVectors(
-  { list, ordered }: DiverseParts,
+  { list, ordered }: ChainParts,
   search: RankedSearch,
   diversity: Diversity & { type: 'mmr' },
   state: readonly unknown[],
@@ -71,18 +58,15 @@ async function byVectors(
  * digest for each hit that was given. Where many hits in turn have such values, others are asked for.
  */
 async function byValue(
-  { list, ordered }: DiverseParts,
+  { list, ordered }: ChainParts,
   search: RankedSearch,
   diversity: Diversity & { type: 'field' },
   state: readonly unknown[],
 ): Promise<ChainedPage> {
-  const [after = [], before = 0, digests = ''] = state;
-  if (state.length !== 0 && state.length !== 3) throw notOne();
-  const counts = new ValueCounts(diversity, digestsFromJson(digests));
-  const start: PartStart = { after: placeFromJson(after), passed: countFromJson(before) };
+  const { start, given } = listStart(state);
+  const counts = new ValueCounts(diversity, given);
   const { request } = search;
   const { k } = request.page;
-  const { path } = diversity;
   const hits: ScoredHit[] = [];
   let last: HitPlace | null = start.after;
   let { passed } = start;
@@ -94,10 +78,7 @@ async function byValue(
     totalCount ??= part.totalCount;
     const isMore = await take(part);
     if (isMore || !part.isMore) return answered(isMore);
-    const values = [...counts.full];
-    mustBeShort(values, path);
-    const full: Filter = { type: 'not', filter: { type: 'in', path, values } };
-    const filter = values.length === 0 ? request.query.filter : bothFilters(request.query.filter, full);
+    const filter = withoutValues(request.query.filter, diversity.path, [...counts.full]);
     of = { ...search, request: { ...request, query: { ...request.query, filter } } };
     // A filtered list is a shorter one.
     from = { after: last, passed: 0 };

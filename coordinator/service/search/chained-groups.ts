@@ -1,31 +1,19 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { HitPlace } from '../../../shared/contract/shard/shard-read';
 import { ownTurn } from '../../../shared/base/time/work-slices';
-import type { CollectionRecord } from '../collections/collection-record';
 import type { GroupKey } from '../search-request';
-import type { OrderedItems } from '../vectors/ordered-items';
-import type { ChainedPage, ListedPart, PartStart } from './chained-page';
+import { type ChainedPage, type ChainParts, HITS, type ListedPart, listStart } from './chained-page';
 import { groupName, type OpenGroup } from './found-groups';
 import { groupKeysOf, mustBeShort } from './group-key';
 import { filled, type GroupedSearch, ungrouped } from './grouped-lists';
-import type { KeyDigests } from './key-digests';
 import { hitsLookedAt } from './looked-at';
 import type { RankedSearch } from './ranked-lists';
-import { countFromJson, digestsFromJson, notOne, placeFromJson, placeToJson } from './search-chain';
+import { placeToJson } from './search-chain';
 
-/** Hits that are asked for at once. */
-const HITS = { first: 2, least: 16, most: 10_000 };
 /** A cursor takes eleven characters for each. */
 const GROUPS_MAX = 50_000;
 /** Hits whose keys are looked up before others may be served. */
 const HITS_PER_STEP = 256;
-
-/** What a chain of groups needs. */
-interface GroupParts {
-  /** A part of the list of hits. */
-  list: (search: RankedSearch, start: PartStart, k: number) => Promise<ListedPart>;
-  ordered: Pick<OrderedItems<CollectionRecord>, 'read'>;
-}
 
 /**
  * A page of groups: those that the next hits of the list are in, and that no page before had, whose names are in the
@@ -33,13 +21,13 @@ interface GroupParts {
  * the first page. Where many hits in turn are of groups that are known, others are asked for.
  */
 export async function chainedGroups(
-  parts: GroupParts,
+  parts: ChainParts,
   search: GroupedSearch,
   state: readonly unknown[],
 ): Promise<ChainedPage> {
   const { request, grouping } = search;
   const { k } = request.page;
-  const { start, given } = groupsStart(state);
+  const { start, given } = listStart(state);
   const groups = new Map<string, OpenGroup>();
   /** Keys of groups that need no more hits. */
   const known = new Set<Exclude<GroupKey, null>>();
@@ -109,10 +97,4 @@ export async function chainedGroups(
       next: isMore ? [placeToJson(last), passed, all.toText()] : null,
     };
   }
-}
-
-function groupsStart(state: readonly unknown[]): { start: PartStart; given: KeyDigests } {
-  const [after = [], passed = 0, digests = ''] = state;
-  if (state.length !== 0 && state.length !== 3) throw notOne();
-  return { start: { after: placeFromJson(after), passed: countFromJson(passed) }, given: digestsFromJson(digests) };
 }

@@ -45,8 +45,6 @@ export interface Relevances {
   relevances: readonly number[];
   /** Those from there on come when none before is left; undefined: there are no such. */
   behind?: number | undefined;
-  /** Whether a model has put the hits in their order. */
-  isReranked: boolean;
 }
 
 /** The first `count` of these by marginal relevance; what is gone meanwhile is left out. */
@@ -59,7 +57,8 @@ export async function chosenByVectors(
 ): Promise<ScoredHit[]> {
   const vectors = await vectorsOf(ordered, search, found);
   const hits = found.filter(({ externalId }) => vectors.has(externalId));
-  const { relevances, behind, isReranked } = relevanceOf(hits);
+  const { relevances, behind } = relevanceOf(hits);
+  const isReranked = search.request.rerank !== undefined;
   const chosen = await inSlices(
     marginallyRelevant(
       hits.map(({ externalId }) => vectors.get(externalId)!),

@@ -1,4 +1,3 @@
-import { bothFilters, type Filter } from '../../../shared/contract/filter/filter';
 import { inSlices } from '../../../shared/base/time/work-slices';
 import { compareHits } from '../../../shared/contract/shard/shard-read';
 import type { CollectionRecord } from '../collections/collection-record';
@@ -6,7 +5,7 @@ import type { Diversity } from '../search-request';
 import type { ScoredHit } from '../service';
 import type { OrderedItems } from '../vectors/ordered-items';
 import { chosenByVectors, type Relevances, TakenHits } from './diverse-hits';
-import { mustBeShort } from './group-key';
+import { withoutValues } from './group-key';
 import { hitsLookedAt } from './looked-at';
 import { relativeScores } from './mmr';
 import { firstHits, placesOfList, type Ranked, type RankedLists, type RankedSearch } from './ranked-lists';
@@ -53,11 +52,7 @@ export class DiverseLists {
     let totalCount: number | null = null;
     for (let step = 0; ; step += 1) {
       const full = steps === null ? taken.full : [];
-      mustBeShort(full, path);
-      const filter: Filter | null =
-        full.length === 0
-          ? query.filter
-          : bothFilters(query.filter, { type: 'not', filter: { type: 'in', path, values: full } });
+      const filter = withoutValues(query.filter, path, full);
       const before = taken.hits.length;
       const places = steps?.[step] ?? Math.max(wanted, clamped(before + 2 ** (step + 1) * wanted));
       const list = await firstHits(this.parts.lists, search, filter, places);
@@ -78,7 +73,7 @@ export function relevancesOf(
 ): Relevances {
   const scores = hits.map(({ score }) => score);
   const isCosine = collection.metric === 'cosine' && query.source.type !== 'fused' && query.boosts === undefined;
-  return { relevances: isCosine ? scores : relativeScores(scores), isReranked: false };
+  return { relevances: isCosine ? scores : relativeScores(scores) };
 }
 
 function clamped(places: number): number {

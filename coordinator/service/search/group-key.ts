@@ -1,4 +1,5 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import { bothFilters, type Filter } from '../../../shared/contract/filter/filter';
 import { metadataScalars } from '../../../shared/contract/filter/chosen-metadata';
 import type { GroupKey } from '../search-request';
 
@@ -23,6 +24,12 @@ export function mustBeShort(keys: Iterable<GroupKey>, path: string): void {
     'limit_exceeded',
     `the values under ${JSON.stringify(path)} have more than ${KEY_CHARACTERS_MAX} characters for so many: ask for fewer`,
   );
+}
+
+/** A filter that leaves out what has one of these values. Errors: limit_exceeded, of too many of them. */
+export function withoutValues(filter: Filter | null, path: string, values: Exclude<GroupKey, null>[]): Filter | null {
+  mustBeShort(values, path);
+  return values.length === 0 ? filter : bothFilters(filter, { type: 'not', filter: { type: 'in', path, values } });
 }
 
 /** The order of groups with the same best hit: booleans, numbers, then texts by code units. */

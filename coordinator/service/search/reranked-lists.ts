@@ -126,7 +126,7 @@ export class RerankedLists {
       const behind = hits.filter(({ first }) => first !== undefined).length;
       const [read, others] = [hits.slice(0, behind), hits.slice(behind)];
       const relevances = [...relativeScores(scoresOf(read)), ...relativeScores(scoresOf(others))];
-      return { relevances, behind, isReranked: true };
+      return { relevances, behind };
     });
   }
 

@@ -1,3 +1,4 @@
+import { cutAt } from '../../../shared/base/text/character-cut';
 import type { Analyser } from '../../../shared/base/text/analyser';
 import { orderedText, type Phrase, termsInPhrase } from '../../../shared/base/text/phrase';
 import type { PlacedTerm } from '../../../shared/base/text/placed-terms';
@@ -222,11 +223,6 @@ function withStops(text: string, end: number, limit: number, nextWord: number): 
   let behind = end;
   while (behind < Math.min(limit, nextWord) && !/\s/.test(text[behind])) behind += 1;
   return behind === nextWord ? end : cutAt(text, behind);
-}
-
-/** `place`, or the one before it where that would be within a character. */
-function cutAt(text: string, place: number): number {
-  return (text.codePointAt(place - 1) ?? 0) > 0xffff ? place - 1 : place;
 }
 
 function fragmentOf(matches: readonly Match[], from: number, to: number, start: number, end: number): TextFragment {

@@ -85,7 +85,6 @@ function nearestOf(given: string, names: readonly string[]): string | null {
     if (isShort && given !== given.toUpperCase()) continue;
     if (name === other || (words.includes(' ') && words === otherWords)) return known;
     const most = isShort ? 1 : editsAllowed(other.length);
-    if (Math.abs(name.length - other.length) > most) continue;
     const edits = editsBetween(name, other, most);
     if (edits > most || edits >= fewest || ((isShort || isOfAnother(given, known)) && !isSwapped(name, other)))
       continue;
