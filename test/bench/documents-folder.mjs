@@ -163,7 +163,7 @@ async function chunksOf(target, collection) {
   return { chunks, keys };
 }
 
-/** Documents of which a text in the middle is not the first that is found by itself. */
+/** Documents of which a text in the middle is not among the first five that are found by itself. */
 async function notFound(target, collection, chunks) {
   const missing = [];
   for (const [key, texts] of chunks) {

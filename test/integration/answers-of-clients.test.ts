@@ -41,7 +41,7 @@ const TEXT = [
   'Really.',
 ];
 
-/** Two promises that a script and a test wait for. */
+/** A script that waits at one part until the gate is opened. */
 function heldAt(part: number): { held: ReturnType<typeof gate>; script: typeof llm.script } {
   const held = gate();
   return { held, script: { text: TEXT, before: (at) => (at === part ? held.opened : undefined) } };
