@@ -66,6 +66,14 @@ def test_every_operation_has_a_method_and_no_method_another(document: dict[str, 
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
+def test_what_gets_an_idempotency_key_is_done_once_under_it(name: str, document: dict[str, Any]) -> None:
+    operation = OPERATIONS[name]
+    described = document["paths"][operation.template][operation.method.lower()]
+    names = [one.get("name") for one in described.get("parameters", [])]
+    assert operation.is_done_once == ("Idempotency-Key" in names)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
 def test_every_field_of_a_body_and_a_query_can_be_given(name: str, document: dict[str, Any]) -> None:
     operation = OPERATIONS[name]
     described = document["paths"][operation.template][operation.method.lower()]

@@ -23,7 +23,7 @@ export class DocumentsApi {
   /**
    * Adds a document, or replaces the one with its `document_key`. Answers once the service has the file on stable
    * storage; `jobs.wait(answer.job_id)` waits until it can be found, `wait: true` for some seconds of that. A call
-   * whose answer was lost is sent again only with a key.
+   * whose answer was lost is sent again only with a key of either kind.
    */
   async add(
     collection: string,

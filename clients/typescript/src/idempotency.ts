@@ -1,10 +1,10 @@
 /** Writes that a service does once under an `Idempotency-Key`; it ignores the header elsewhere. By method and path. */
 const DONE_ONCE = [
   /^POST \/v1\/collections(\/[^/]+\/(upsert|bulk_upsert|delete_batch|delete_by_filter|update_by_filter))?$/,
-  /^POST \/v1\/collections\/[^/]+\/(reshard|reembed)$/,
+  /^POST \/v1\/collections\/[^/]+\/(quota|reshard|reembed)$/,
   /^DELETE \/v1\/collections\/[^/]+(\/reshard|\/delete\/[^/]+)?$/,
   /^PATCH \/v1\/collections\/[^/]+(\/vectors\/[^/]+)?$/,
-  /^POST \/v1\/(documents\/upload|aliases)$/,
+  /^POST \/v1\/(documents(\/upload)?|aliases)$/,
   /^(POST \/v1\/admin\/keys(\/[^/]+\/rotate)?|(PATCH|DELETE) \/v1\/admin\/keys\/[^/]+)$/,
   /^(POST \/v1\/admin\/(backups|restore)|DELETE \/v1\/admin\/(backups|restores)\/[^/]+)$/,
 ];

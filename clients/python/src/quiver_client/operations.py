@@ -29,10 +29,10 @@ class Operation:
 
 
 _DONE_ONCE = re.compile(
-    r"POST /v1/collections(/{name}/(upsert|bulk_upsert|delete_batch|delete_by_filter|update_by_filter|reshard|reembed))?"
+    r"POST /v1/collections(/{name}/(upsert|bulk_upsert|delete_batch|delete_by_filter|update_by_filter|quota|reshard|reembed))?"
     r"|DELETE /v1/collections/{name}(/reshard|/delete/{id})?"
     r"|PATCH /v1/collections/{name}(/vectors/{id})?"
-    r"|POST /v1/documents/upload|POST /v1/aliases"
+    r"|POST /v1/documents(/upload)?|POST /v1/aliases"
     r"|POST /v1/admin/keys(/{id}/rotate)?|(PATCH|DELETE) /v1/admin/keys/{id}"
     r"|POST /v1/admin/(backups|restore)|DELETE /v1/admin/(backups|restores)/{id}"
 )
@@ -118,7 +118,7 @@ ANSWER = _post("/v1/answer", is_safe=False)
 RERANK_TEXTS = _post("/v1/rerank")
 # Each upload is a document of its own.
 UPLOAD = _post("/v1/documents/upload", is_safe=False)
-# Without a key of its own, each is a document of its own.
+# Without a key of either kind, each is a document of its own.
 ADD_DOCUMENT = _post("/v1/documents", is_safe=False)
 LIST_DOCUMENTS = _get("/v1/collections/{name}/documents")
 GET_DOCUMENT = _get("/v1/collections/{name}/documents/{document_id}")

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { isDoneOnce } from '../../../../../../clients/typescript/src/idempotency';
 import { QuiverClient } from '../../../../../../clients/typescript/src/index';
 import { recordingFetch, success } from '../../../../../support/http/recording-fetch';
 import { type PlainServer, startPlainServer } from '../../../../../support/servers/plain-server';
@@ -177,4 +178,18 @@ test('the client has a method for each operation, and asks for none besides', as
   const called = calls.map(({ method, url }) => operationOf(method, url.pathname));
   expect([...new Set(called)].sort()).toEqual(operations.map(({ id }) => id).sort());
   expect(new Set(calls.map(({ headers }) => headers['x-api-key']))).toEqual(new Set(['key']));
+});
+
+test('the writes that get an Idempotency-Key are those that the service does once under one', () => {
+  const { paths } = document as { paths: Record<string, Record<string, { parameters?: { name?: string }[] }>> };
+  const isWrong = (path: string, method: string): boolean => {
+    const isOnce = paths[path][method].parameters?.some(({ name }) => name === 'Idempotency-Key') === true;
+    return isDoneOnce(method.toUpperCase(), path.replaceAll(/\{\w+\}/g, 'x')) !== isOnce;
+  };
+  const wrong = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods)
+      .filter((method) => isWrong(path, method))
+      .map((method) => `${method} ${path}`),
+  );
+  expect(wrong).toEqual([]);
 });
