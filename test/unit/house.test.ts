@@ -104,7 +104,7 @@ const FLOORS: Record<string, string[][]> = {
       'service/pages.ts',
       'service/search-request.ts',
     ],
-    ['service/keyword-query.ts', 'service/readable-entries.ts', 'service/synonyms/'],
+    ['service/character-cut.ts', 'service/keyword-query.ts', 'service/readable-entries.ts', 'service/synonyms/'],
     ['service/keys/role.ts'],
   ],
   node: [

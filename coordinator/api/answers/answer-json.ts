@@ -1,4 +1,4 @@
-import { cutAt } from '../../../shared/base/text/character-cut';
+import { cutAt } from '../../service/character-cut';
 import { chosenMetadata } from '../../../shared/contract/filter/chosen-metadata';
 import type { Output } from '../../service/search-request';
 import type {

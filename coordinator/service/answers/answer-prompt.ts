@@ -1,4 +1,4 @@
-import { cutAt } from '../../../shared/base/text/character-cut';
+import { cutAt } from '../character-cut';
 import { createHash } from 'node:crypto';
 import type { ChatMessage } from '../../models/language/language-model';
 import type { EarlierMessage } from '../answers-service';

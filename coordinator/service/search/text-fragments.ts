@@ -1,4 +1,4 @@
-import { cutAt } from '../../../shared/base/text/character-cut';
+import { cutAt } from '../character-cut';
 import type { Analyser } from '../../../shared/base/text/analyser';
 import { orderedText, type Phrase, termsInPhrase } from '../../../shared/base/text/phrase';
 import type { PlacedTerm } from '../../../shared/base/text/placed-terms';
