@@ -29,6 +29,7 @@ const BENCHES = {
   answer: ['../test/bench/answer-bench.mjs', 'answerBench'],
   cursors: ['../test/bench/cursors-bench.mjs', 'cursorsBench'],
   documents: ['../test/bench/documents-bench.mjs', 'documentsBench'],
+  reembed: ['../test/bench/reembed-bench.mjs', 'reembedBench'],
   loading: ['../test/bench/loading-bench.mjs', 'loadingBench'],
   serving: ['../test/bench/serving-bench.mjs', 'servingBench'],
   threads: ['../test/bench/threads-bench.mjs', 'threadsBench'],

@@ -19,10 +19,10 @@ export class CollectionModel implements EmbeddingModel {
     return this.embedding.truncateDim ?? this.model.dim;
   }
 
-  async embed(texts: string[], { dim, kind, onCut }: EmbedOptions): Promise<Float32Array[]> {
+  async embed(texts: string[], { dim, kind, ...options }: EmbedOptions): Promise<Float32Array[]> {
     const { queryPrefix, passagePrefix, truncateDim } = this.embedding;
     const prefix = kind === 'query' ? queryPrefix : passagePrefix;
-    const whole = await this.model.embed(texts, { dim: this.model.dim ?? dim, kind, prefix, onCut });
+    const whole = await this.model.embed(texts, { ...options, dim: this.model.dim ?? dim, kind, prefix });
     return truncateDim === undefined ? whole : whole.map((vector) => this.cut(vector, truncateDim));
   }
 

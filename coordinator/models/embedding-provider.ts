@@ -17,6 +17,8 @@ export interface EmbedOptions {
   kind: EmbeddingKind;
   /** Put before each text; absent: what the model itself asks for. */
   prefix?: string | undefined;
+  /** For a job: what somebody waits for comes first, and has a share of a provider's day for itself. */
+  isOfJob?: boolean | undefined;
   /** Told of each text that is longer than the model reads. */
   onCut?: ((cut: CutText) => void) | undefined;
 }

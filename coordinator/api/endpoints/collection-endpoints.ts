@@ -421,7 +421,9 @@ export function collectionEndpoints(parts: {
       access: 'readonly',
       tag,
       summary: 'Export vectors in insertion order',
-      description: 'The answer is streamed; a failure half-way breaks the connection off.',
+      description:
+        'The answer is streamed; a failure half-way breaks the connection off, and so does a switch to vectors of another ' +
+        'model: begin again.',
       path: schemas.collectionNamePath,
       query: schemas.exportQuery,
       answer: { type: 'data', schema: schemas.exportAnswer },

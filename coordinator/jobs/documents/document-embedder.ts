@@ -17,6 +17,8 @@ const FULL_MS = 100;
 /** After so long, the document rests: a provider may take nothing for hours, and others have their turn meanwhile. */
 const FULL_LONGEST_MS = 5_000;
 
+const OF_JOB = { isOfJob: true };
+
 /** Makes vectors of the texts of documents, however slow or broken a model is for a while. */
 export class DocumentEmbedder {
   /** Texts of one call, by model, where these are fewer than there may be. */
@@ -69,7 +71,7 @@ export class DocumentEmbedder {
     }
     const { embedder } = this.parts;
     try {
-      await this.patiently(collection, () => embedder.embedPassages(collection, [randomUUID()]), stop);
+      await this.patiently(collection, () => embedder.embedPassages(collection, [randomUUID()], OF_JOB), stop);
     } catch (error) {
       throw error instanceof TextFailure ? retried(error) : error;
     }
@@ -82,7 +84,7 @@ export class DocumentEmbedder {
     const key = modelKey(collection);
     const run = async (): Promise<Float32Array[]> => {
       const startMs = clock.monotonicMs();
-      const { vectors, unsettled } = await embedder.embedPassages(collection, texts);
+      const { vectors, unsettled } = await embedder.embedPassages(collection, texts, OF_JOB);
       const tookMs = clock.monotonicMs() - startMs;
       if (tookMs < QUICK_MS) this.setMost(key, Math.max(this.mostOf(key), 2 * texts.length));
       return unsettled === null ? vectors : ((await embedder.settle(collection, unsettled, texts)) ?? vectors);

@@ -52,7 +52,7 @@ export class EvaluateKind implements JobKind {
 
   constructor(
     private readonly parts: {
-      judgements: Pick<StoredJudgements, 'find' | 'identityOf'>;
+      judgements: Pick<StoredJudgements, 'find' | 'presentOf'>;
       search: Pick<SearchService, 'search' | 'count'>;
       searchOf: VariantSearch;
     },
@@ -64,6 +64,7 @@ export class EvaluateKind implements JobKind {
     const input = job.record.input as EvaluateInput;
     const { variants, k } = input;
     const judged = await this.judgedOf(collection, input);
+    const { vectorsSince } = await this.parts.judgements.presentOf(collection);
     const total = judged.length * variants.length;
     const measured: Measures[][] = variants.map(() => []);
     const empty = variants.map(() => 0);
@@ -80,8 +81,15 @@ export class EvaluateKind implements JobKind {
     }
     const missing = await this.missing(collection, judged, stop);
     // Hits of another collection under this name would be taken for its own.
-    if ((await this.parts.judgements.identityOf(collection)) !== input.identity)
+    const present = await this.parts.judgements.presentOf(collection);
+    if (present.identity !== input.identity)
       throw new QuiverError('conflict', `collection "${collection}" was made anew while it was asked; evaluate again`);
+    // One mean over vectors of two models would be of neither.
+    if (present.vectorsSince !== vectorsSince)
+      throw new QuiverError(
+        'conflict',
+        `collection "${collection}" got vectors of another model while it was asked; evaluate again`,
+      );
     return {
       judgements: input.name,
       k,

@@ -11,7 +11,9 @@ const WRITES_SHARE = 0.5;
 /** Once it has caught up, they may write so much more with every window: it may have to wait for the index. */
 const RELIEF = 1.25;
 /** Even the slowest copy lets clients write so much. */
-const LEAST_PER_SECOND = 100;
+export const LEAST_PER_SECOND = 100;
+/** The same where each change is a text that is embedded: a model may make few in a second. */
+export const LEAST_TEXTS_PER_SECOND = 2;
 
 /** Of all old shards together: changes taken over so far, and changes that wait. */
 export interface CatchUpCounts {
@@ -27,10 +29,14 @@ export interface CatchUpCounts {
 export class CatchUpPace {
   private since: (CatchUpCounts & { nowMs: number }) | null = null;
   private isInHurry = false;
+  private isLosing = false;
   private perSecond: number | undefined;
 
-  /** `leftMax`: with so few changes left, the copy has caught up. */
-  constructor(private readonly leftMax = CHANGES_LEFT_MAX) {}
+  /** `leftMax`: with so few changes left, the copy has caught up. `least`: a second, whatever it takes over. */
+  constructor(
+    private readonly leftMax = CHANGES_LEFT_MAX,
+    private readonly least = LEAST_PER_SECOND,
+  ) {}
 
   /** Operations a second, of all clients in all shards; undefined: no limit. */
   get writesPerSecond(): number | undefined {
@@ -42,6 +48,11 @@ export class CatchUpPace {
     return this.isInHurry;
   }
 
+  /** Whether clients wrote more lately than was taken over, and much is left. */
+  get isOutrun(): boolean {
+    return this.isLosing;
+  }
+
   note(counts: CatchUpCounts, nowMs: number): void {
     const { since } = this;
     if (since !== null && nowMs - since.nowMs < WINDOW_MS) return;
@@ -49,11 +60,11 @@ export class CatchUpPace {
     if (since === null) return;
     const taken = counts.taken - since.taken;
     const written = taken + counts.left - since.left;
+    this.isLosing = counts.left > this.leftMax && written > taken;
     if (counts.left <= this.leftMax) {
       if (this.perSecond !== undefined) this.perSecond *= RELIEF;
     } else if (written > taken * WRITES_SHARE) {
-      if (this.isInHurry)
-        this.perSecond = Math.max(LEAST_PER_SECOND, (taken * WRITES_SHARE * 1000) / (nowMs - since.nowMs));
+      if (this.isInHurry) this.perSecond = Math.max(this.least, (taken * WRITES_SHARE * 1000) / (nowMs - since.nowMs));
       this.isInHurry = true;
     }
   }

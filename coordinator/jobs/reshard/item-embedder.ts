@@ -24,6 +24,20 @@ export function hasText({ text }: { text: string | null }): boolean {
   return text !== null && text.trim() !== '';
 }
 
+interface ItemEmbedding {
+  drops: boolean;
+  isAwaited?: boolean;
+  stop: AbortSignal;
+  untilMs?: number;
+}
+
+interface Embedding {
+  kind: EmbeddingKind;
+  isOfJob: boolean;
+  stop: AbortSignal;
+  untilMs: number;
+}
+
 /** Gives items vectors of their texts. */
 export class ItemEmbedder {
   /** By what the vectors are of. */
@@ -38,13 +52,13 @@ export class ItemEmbedder {
 
   /**
    * The items with vectors of this model. One without a text, or whose text the model does not take, is as if it were
-   * gone if it `drops` these. Errors: Superseded once it is to stop; unavailable, also for such an item, or after
-   * `untilMs`; those of the model.
+   * gone if it `drops` these. `isAwaited`: clients wait for them. Errors: Superseded once it is to stop; unavailable,
+   * also for such an item, or after `untilMs`; those of the model.
    */
   async of(
     model: SetModel,
     states: ItemState[],
-    { drops, stop, untilMs = Infinity }: { drops: boolean; stop: AbortSignal; untilMs?: number },
+    { drops, isAwaited = false, stop, untilMs = Infinity }: ItemEmbedding,
   ): Promise<ItemState[]> {
     const textless = states.find(({ item }) => item !== null && !hasText(item));
     if (textless !== undefined && !drops)
@@ -54,7 +68,7 @@ export class ItemEmbedder {
       );
     const kept = states.map((state) => (state.item === null || hasText(state.item) ? state : { ...state, item: null }));
     const texts = kept.flatMap(({ item }) => (item === null ? [] : [item.text!]));
-    const vectors = await this.embedded(model, texts, { kind: 'passage', stop, untilMs });
+    const vectors = await this.embedded(model, texts, { kind: 'passage', isOfJob: !isAwaited, stop, untilMs });
     let next = 0;
     return kept.map(({ externalId, item }) => {
       if (item === null) return { externalId, item };
@@ -71,7 +85,7 @@ export class ItemEmbedder {
 
   /** Vectors to search with; null: the model does not take the text. Errors: Superseded; those of the model. */
   queries(model: SetModel, texts: readonly string[], stop: AbortSignal): Promise<(Float32Array | null)[]> {
-    return this.embedded(model, texts, { kind: 'query', stop, untilMs: Infinity });
+    return this.embedded(model, texts, { kind: 'query', isOfJob: true, stop, untilMs: Infinity });
   }
 
   /** Items to embed together: so few that no work of long is lost where they have to be embedded again. */
@@ -93,7 +107,7 @@ export class ItemEmbedder {
   private async embedded(
     of: SetModel,
     texts: readonly string[],
-    { kind, stop, untilMs }: { kind: EmbeddingKind; stop: AbortSignal; untilMs: number },
+    { stop, untilMs, ...asked }: Embedding,
   ): Promise<(Float32Array | null)[]> {
     if (texts.length === 0) return [];
     const calls = new AbortController();
@@ -102,7 +116,7 @@ export class ItemEmbedder {
     // Of one that is aborted already, nobody tells.
     if (stop.aborted) end();
     try {
-      const work = waitedFor(this.made(of, texts, { kind, stop: calls.signal, untilMs }));
+      const work = waitedFor(this.made(of, texts, { ...asked, stop: calls.signal, untilMs }));
       return untilMs === Infinity
         ? await work
         : await inTime(work, Math.max(0, untilMs - this.parts.clock.monotonicMs()), late);
@@ -115,7 +129,7 @@ export class ItemEmbedder {
   private async made(
     of: SetModel,
     texts: readonly string[],
-    { kind, ...within }: { kind: EmbeddingKind; stop: AbortSignal; untilMs: number },
+    { kind, isOfJob, ...within }: Embedding,
   ): Promise<(Float32Array | null)[]> {
     const vectors: (Float32Array | null)[] = new Array<null>(texts.length).fill(null);
     const model = await this.modelOf(of);
@@ -124,7 +138,7 @@ export class ItemEmbedder {
     const call = (some: readonly string[]): Promise<Float32Array[]> =>
       window.during(
         some.length,
-        () => this.call(() => model.embed([...some], { dim: of.dim, kind }), within),
+        () => this.call(() => model.embed([...some], { dim: of.dim, kind, isOfJob }), within),
         within.stop,
       );
     /** Whether the model takes these texts; their vectors are kept then. Errors: those that are of no text. */

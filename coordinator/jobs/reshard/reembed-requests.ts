@@ -9,6 +9,7 @@ import {
   type ReshardRecord,
   reshardJobId,
   reshardPath,
+  type ReshardState,
   reshardToValue,
   type SetModel,
 } from '../../service/collections/reshard-record';
@@ -24,6 +25,9 @@ const KEEP_HOURS = 24;
 const HOUR_MS = 3_600_000;
 /** The one text that vectors can be made of. */
 const TEXT = '{{text}}';
+
+/** As jobs show it. */
+const STEPS: Partial<Record<ReshardState, string>> = { kept: 'switched' };
 
 /** What somebody wants of a job that is under way. */
 export type ReembedChange = { type: 'pause' | 'resume' | 'back' } | { type: 'switch'; keepHours: number | undefined };
@@ -141,7 +145,8 @@ function changed(record: ReshardRecord, change: ReembedChange, wallMs: number): 
   const refused = (why: string): QuiverError => new QuiverError('conflict', `job ${id} ${why}`);
   switch (change.type) {
     case 'pause':
-      if (state !== 'filling' && state !== 'ready') throw refused(`can’t be paused while it is ${state}`);
+      if (state !== 'filling' && state !== 'ready')
+        throw refused(`can’t be paused while it is ${STEPS[state] ?? state}`);
       return isPaused ? null : { ...reembed, isPaused: true };
     case 'resume':
       return isPaused ? { ...reembed, isPaused: undefined, since: { ms: wallMs, copied } } : null;

@@ -27,6 +27,7 @@ export function reembedResult({ from, to, startedAt, reembed }: ReshardRecord): 
       ndcg_at_10: compared.ndcg,
       bytes: compared.bytes,
       ...(compared.problem !== undefined && { problem: compared.problem }),
+      ...(compared.warning !== undefined && { warning: compared.warning }),
     }),
     seconds: switchedAt === undefined ? null : Math.round((Date.parse(switchedAt) - Date.parse(startedAt)) / 1000),
     switched_at: switchedAt ?? null,

@@ -40,12 +40,12 @@ export function reshardJob(record: ReshardRecord, wallMs: number): JobView {
   const { fraction, waitsFor } = reshardView(record);
   const { name, state, copied, total, startedAt, error, reembed } = record;
   const since = reembed?.since ?? { ms: Date.parse(startedAt), copied: 0 };
-  const isFilling = state === 'filling' && copied > since.copied && reembed?.isPaused !== true;
+  const isFilling = state === 'filling' && copied > since.copied && !isResting(record);
   const kind = reshardKind(record);
   return {
     id: reshardJobId(record),
     kind,
-    state: reembed?.isPaused === true && STATES[state] === 'running' ? 'paused' : STATES[state],
+    state: isResting(record) ? 'paused' : STATES[state],
     step: state === 'failed' ? null : reembed === undefined ? state : stepOf(record),
     collection: name,
     subject: subjectOf(record),
@@ -63,6 +63,11 @@ export function reshardJob(record: ReshardRecord, wallMs: number): JobView {
     result: reembed?.compared === undefined ? null : reembedResult(record),
     rights: RESHARD_JOB_RIGHTS[kind],
   };
+}
+
+/** Whether it is paused, and nothing else is being done with it. */
+function isResting({ state, reembed }: ReshardRecord): boolean {
+  return reembed?.isPaused === true && (state === 'filling' || state === 'ready');
 }
 
 /** What one that embeds texts anew is at. */

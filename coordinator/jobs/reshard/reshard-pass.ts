@@ -3,7 +3,7 @@ import type { ClusterStore, StoreChange } from '../../../shared/cluster-store/cl
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Logger } from '../../../shared/base/logs/logger';
 import type { ShardClient } from '../../../shared/contract/shard/shard-client';
-import type { ShardTransfer } from '../../../shared/contract/shard/shard-read';
+import type { ShardTransfer, StoredItem } from '../../../shared/contract/shard/shard-read';
 import type { Clock } from '../../../shared/base/time/clock';
 import {
   collectionFromEntry,
@@ -16,18 +16,23 @@ import {
 import { OwnedReshard } from './owned-reshard';
 import { obstacleOf, ofShards } from '../driving/obstacle';
 import { type ExtraChanges, Superseded } from '../driving/owned-entry';
-import { CatchUpPace, CHANGES_LEFT_MAX, TEXTS_LEFT_MAX } from './catch-up-pace';
+import { CatchUpPace, CHANGES_LEFT_MAX, LEAST_TEXTS_PER_SECOND, TEXTS_LEFT_MAX } from './catch-up-pace';
 import { mustHaveModel, mustHoldNothing } from './empty-shards';
+import type { StorageQuota } from '../../service/service';
 import {
+  type Compared,
   dropChanges,
+  modelOf,
   NOTHING_COPIED,
   type Reembed,
   resharded,
+  reshardJobId,
   type SetModel,
   type SourceProgress,
 } from '../../service/collections/reshard-record';
 import { DroppedItems } from './dropped-items';
 import { textlessItems } from './textless-items';
+import { hasText } from './item-embedder';
 import { type Reembedding, reembedResult } from './reembedding';
 import { shownIds, UnmadeItems, unmadeText } from './unmade-items';
 import { idsOf, inBatches, type ItemState, OutdatedTerm, pageItems, ShardTransfers } from './shard-transfers';
@@ -58,6 +63,8 @@ const TEXT_PAGES_AHEAD = 3;
 const TEXTS_LEFT_MS = 500;
 /** With more changes that can't be taken over, the vectors of before are not kept: the shards in use note each. */
 const KEPT_BEHIND_MAX = 200_000;
+/** The same of what waits while a job is paused. */
+const PAUSED_BEHIND_MAX = 1_000_000;
 /** Between two looks at what clients have changed: before it switches, and while there is a way back. */
 const FOLLOW_MS = { ready: 500, kept: 5_000 };
 const HOUR_MS = 3_600_000;
@@ -138,7 +145,7 @@ export class ReshardPass {
     this.dropped = new DroppedItems(reembed?.dropped);
     this.unmade = new UnmadeItems(reembed?.unmade);
     this.leftMax = reembed === undefined ? CHANGES_LEFT_MAX : TEXTS_LEFT_MAX;
-    this.pace = new CatchUpPace(this.leftMax);
+    this.pace = new CatchUpPace(this.leftMax, reembed === undefined ? undefined : LEAST_TEXTS_PER_SECOND);
     this.storedMs = clock.monotonicMs();
     this.sealingMs = state === 'sealing' && unseals !== true ? clock.monotonicMs() : null;
   }
@@ -182,6 +189,9 @@ export class ReshardPass {
     if (this.state === 'cancelling') return this.cancel(collection);
     if (collection === null) return this.abandon();
     if (this.owned.record.unseals === true) return this.unseal();
+    if (this.reembed?.isPaused === true && (this.state === 'filling' || this.state === 'ready'))
+      return this.lookPaused();
+    await this.noteModel(collection.record);
     if (this.state === 'filling')
       await (this.isRestored ? this.awaitSeal(collection.record) : this.fill(collection.record));
     else if (this.state === 'ready') await this.awaitSwitch(collection.record);
@@ -190,6 +200,27 @@ export class ReshardPass {
     else if (this.state === 'sealing' || this.state === 'opening') await this.openNew(collection.record, 'open');
     if (this.state === 'sealing') await this.seal();
     if (this.state === 'opening') await this.open();
+  }
+
+  /** It waits for somebody, and the shards that clients use must not note what changes without an end. */
+  private async lookPaused(): Promise<void> {
+    const { from } = this.owned.record;
+    const found = await this.transfers.lookAtAll(from);
+    const noted = found.reduce((sum, { lastChange }, shard) => {
+      const { since, change } = this.sources[shard];
+      return sum + (since === 0 ? 0 : lastChange - change);
+    }, 0);
+    if (noted <= PAUSED_BEHIND_MAX) return;
+    const error = `it was paused while ${noted} changes were written, which its shards note: begin it anew`;
+    await this.owned.change({ state: 'cancelling', error });
+    this.parts.log.warn({ ...this.facts(), noted }, 'a job that embeds texts was paused for too long and is given up');
+  }
+
+  /** What was without a model when it began has that of a first text by now: it is what there is a way back to. */
+  private async noteModel(collection: CollectionRecord): Promise<void> {
+    const { from } = this.owned.record;
+    if (this.reembed === undefined || from.model?.embeddingModel !== null || collection.uid !== from.uid) return;
+    if (collection.embeddingModel !== null) await this.owned.change({ from: { ...from, model: modelOf(collection) } });
   }
 
   /** Whether the new shards have what a backup has, and not the items of the old ones. */
@@ -221,7 +252,7 @@ export class ReshardPass {
         await (reembed === undefined ? this.copy(shard, pageItems(collection.dim)) : this.copyTexts(shard));
     await this.catchUp();
     if (this.reembed !== undefined) {
-      await this.compare(this.reembed);
+      await this.compare(this.reembed, collection);
       // What was written meanwhile is taken over before anything is sealed, also where nobody has to ask for it.
       await this.store({ state: 'ready' });
       return this.reembed.switch === 'auto' ? this.awaitSwitch(collection) : undefined;
@@ -245,7 +276,7 @@ export class ReshardPass {
   }
 
   /** Compares the vectors of before with the new ones, once: meanwhile nothing is taken over. */
-  private async compare(reembed: Reembed): Promise<void> {
+  private async compare(reembed: Reembed, { quota }: CollectionRecord): Promise<void> {
     if (reembed.compared !== undefined) return;
     const { from, to, name } = this.owned.record;
     const { reembedding, stop } = this.parts;
@@ -255,7 +286,8 @@ export class ReshardPass {
     const sides = [from, to].map((set) => ({ set, model: set.model! }));
     const compared = await this.whileStored(comparison.of(sides[0], sides[1], reembed.compare));
     await this.transfers.stageAll(to, 'filling');
-    await this.store({ reembed: { ...reembed, compared } });
+    const warning = quota === undefined ? undefined : beyondQuota(quota, compared);
+    await this.store({ reembed: { ...reembed, compared: { ...compared, ...(warning !== undefined && { warning }) } } });
   }
 
   /** Follows clients until somebody wants the switch. */
@@ -264,7 +296,8 @@ export class ReshardPass {
     await this.openNew(collection, 'open');
     await this.transfers.stageAll(to, 'filling');
     await this.track();
-    if (reembed?.wanted !== 'switch' && reembed?.switch !== 'auto') return this.follow(FOLLOW_MS.ready, Infinity);
+    const isItself = reembed?.switch === 'auto' && reembed.compared?.warning === undefined;
+    if (reembed?.wanted !== 'switch' && !isItself) return this.follow(FOLLOW_MS.ready, Infinity);
     await this.catchUp();
     this.parts.log.info({ ...this.facts(), from, to }, 'a collection gets vectors of another model');
     await this.store({ state: 'sealing' });
@@ -382,7 +415,10 @@ export class ReshardPass {
     if (reembed === undefined) return states;
     const drops = reembed.onNoText === 'drop' || reembed.isBack === true;
     const untilMs = Math.min(transfers.untilMs, this.textsUntilMs);
-    return this.parts.reembedding.vectors.of(to.model as SetModel, states, { drops, stop: this.parts.stop, untilMs });
+    // While the old shards are sealed, clients wait.
+    const isAwaited = transfers !== this.transfers;
+    const { stop } = this.parts;
+    return this.parts.reembedding.vectors.of(to.model as SetModel, states, { drops, isAwaited, stop, untilMs });
   }
 
   private async openNew(collection: CollectionRecord, how: 'make' | 'open'): Promise<void> {
@@ -417,7 +453,7 @@ export class ReshardPass {
     });
     const total = found.reduce((sum, { vectorCount }) => sum + vectorCount, 0);
     // Nothing is copied by that: what kept the last attempt may keep this one, too.
-    await this.store({ total, waitsFor: this.owned.record.waitsFor });
+    await this.store({ total, waitsFor: this.unswitched ?? this.owned.record.waitsFor });
   }
 
   private async copy(shard: number, limit: number): Promise<void> {
@@ -751,6 +787,27 @@ export class ReshardPass {
     return this.waiting.reduce((sum, count) => sum + count, 0);
   }
 
+  /** That clients write faster than it can follow; undefined: it can. */
+  private get lag(): string | undefined {
+    const { from } = this.owned.record;
+    const slowed = this.isLimiting ? this.pace.writesPerSecond : undefined;
+    if (this.behind <= this.leftMax || (slowed === undefined && !this.pace.isOutrun)) return this.unswitched;
+    const what = this.reembed === undefined ? 'items are copied' : 'texts are embedded';
+    const pace =
+      slowed === undefined
+        ? ''
+        : `, and clients may write ${from.shards * Math.ceil(slowed / from.shards)} operations a second meanwhile`;
+    return `clients write faster than ${what}: ${this.behind} changes wait${pace}`;
+  }
+
+  /** Why it does not switch, though it was to do so by itself. */
+  private get unswitched(): string | undefined {
+    const { reembed } = this;
+    if (this.state !== 'ready' || reembed?.switch !== 'auto' || reembed.wanted === 'switch') return undefined;
+    const warning = reembed.compared?.warning;
+    return warning && `${warning}; POST /v1/jobs/${reshardJobId(this.owned.record)}/switch does it all the same`;
+  }
+
   private get changesDone(): number {
     return this.sources.reduce((sum, { change }) => sum + change, 0);
   }
@@ -771,13 +828,9 @@ export class ReshardPass {
       if (until < 0) until = found.lastChange;
       this.waiting[shard] = found.lastChange - source.change;
       // Those that are embedded anew get other vectors.
-      for await (const states of transfers.statesOf(id, found.externalIds, this.reembed === undefined)) {
-        const made = await this.made(states, transfers);
-        await transfers.import(to, made);
-        if (this.reembed?.isBack === true) this.unmade.note(states, made);
-        else if (this.reembed !== undefined)
-          for (const [i, { externalId, item }] of states.entries())
-            this.dropped.note(externalId, item !== null && made[i].item === null);
+      for await (const states of transfers.statesOf(id, found.externalIds, { vectors: this.reembed === undefined })) {
+        if (this.reembed === undefined) await transfers.import(to, states);
+        else await this.followTexts(states, transfers);
       }
       source.change = found.upTo;
       // Texts take long: what was written meanwhile waits as well.
@@ -785,11 +838,53 @@ export class ReshardPass {
       const { lastChange } = isOld ? await transfers.look(id, Number.MAX_SAFE_INTEGER, 1) : found;
       this.waiting[shard] = Math.max(0, lastChange - source.change);
       this.pace.note({ taken: this.changesDone, left: this.behind }, this.parts.clock.monotonicMs());
+      if (this.state === 'kept' && !isLimiting && this.behind > KEPT_BEHIND_MAX && this.pace.isOutrun)
+        throw new QuiverError('unavailable', 'clients write faster than texts are embedded');
       // After the changes: while the shard is sealed, nothing comes behind these.
       if (found.lastMark > this.dedupTaken[shard])
         this.dedupTaken[shard] = await transfers.importDedup(id, from.shards, to, this.dedupTaken[shard]);
       if (source.change >= until) return this.waiting[shard];
       if (transfers === this.transfers) await this.rest(startMs);
+    }
+  }
+
+  /** Takes over items as they are now, with vectors of their texts. One whose text stayed keeps its vector. */
+  private async followTexts(states: ItemState[], transfers: ShardTransfers): Promise<void> {
+    const { to } = this.owned.record;
+    const reembed = this.reembed!;
+    const there = await this.thereAlready(states, transfers);
+    const vectors = states.map(({ externalId, item }) => {
+      const own = item !== null && hasText(item) ? there.get(externalId) : undefined;
+      return own?.text === item?.text ? own?.vector : undefined;
+    });
+    const anew = await this.made(
+      states.filter((_, i) => vectors[i] === undefined),
+      transfers,
+    );
+    let next = 0;
+    const made = states.map(({ externalId, item }, i) =>
+      vectors[i] === undefined ? anew[next++] : { externalId, item: { ...item!, vector: vectors[i] } },
+    );
+    await transfers.import(to, made);
+    if (reembed.isBack === true) this.unmade.note(states, made);
+    else
+      for (const [i, { externalId, item }] of states.entries())
+        this.dropped.note(externalId, item !== null && made[i].item === null);
+  }
+
+  /** What there is of these ids in the shards that follow. */
+  private async thereAlready(
+    states: readonly ItemState[],
+    transfers: ShardTransfers,
+  ): Promise<ReadonlyMap<string, StoredItem>> {
+    const ids = states.map(({ externalId }) => externalId);
+    try {
+      const found = await transfers.statesIn(this.owned.record.to, ids, { filling: true });
+      return new Map(found.flatMap(({ externalId, item }) => (item === null ? [] : [[externalId, item]])));
+    } catch (error) {
+      // A node of an earlier version tells nobody.
+      if (!isQuiverError(error) || error.kind !== 'resharded') throw error;
+      return new Map();
     }
   }
 
@@ -837,7 +932,7 @@ export class ReshardPass {
       sources: this.sources.map((source) => ({ ...source })),
       copied: this.copied,
       behind: this.behind,
-      waitsFor: undefined,
+      waitsFor: this.lag,
       ...change,
       ...(reembed !== undefined && {
         reembed: {
@@ -889,6 +984,15 @@ export class ReshardPass {
     const { name: collection, id, term } = this.owned.record;
     return { collection, reshard: id, term };
   }
+}
+
+/** Why no text could be written after the switch; undefined: it could. */
+function beyondQuota({ bytes }: StorageQuota, compared: Compared): string | undefined {
+  if (bytes === null || compared.bytes.after <= bytes) return undefined;
+  return (
+    `with the new vectors the collection takes ${compared.bytes.after} bytes of disk, beyond its quota of ${bytes} ` +
+    '(quota.bytes): after the switch it would take no items until the quota is raised'
+  );
 }
 
 /** A shard did not note every change since it was copied. */

@@ -393,6 +393,17 @@ export function mustNotBeUnderWay(present: ReshardRecord | null): void {
       'already_exists',
       `collection "${name}" gets another keyword index already: wait for job ${reshardJobId(present)}, or cancel it`,
     );
+  if (present.state === 'kept' && present.reembed!.wanted === 'back')
+    throw new QuiverError(
+      'already_exists',
+      `collection "${name}" goes back to the vectors of before: wait for job ${reshardJobId(present)}, ` +
+        `or keep the new ones (POST /v1/jobs/${reshardJobId(present)}/switch)`,
+    );
+  if (present.state === 'kept' && present.reembed!.isEnding === true)
+    throw new QuiverError(
+      'already_exists',
+      `collection "${name}" is giving its vectors of before up: wait for job ${reshardJobId(present)}`,
+    );
   if (present.state === 'kept')
     throw new QuiverError(
       'already_exists',

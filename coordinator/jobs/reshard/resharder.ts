@@ -19,6 +19,8 @@ const PAUSES = { firstMs: 500, longestMs: 30_000 };
 /** The same while clients wait for it. */
 const AWAITED_PAUSES = { firstMs: 500, longestMs: 2_000 };
 const AWAITED: ReadonlySet<ReshardState> = new Set(['sealing', 'opening', 'cancelling']);
+/** Between two looks at what shards note for one that is paused. */
+const PAUSED_CHECK_MS = 60_000;
 /** Between two looks whether the collection of one that is over, or stuck, is still there. */
 const LEFT_CHECK_MS = 5_000;
 /**
@@ -71,7 +73,7 @@ export class Resharder implements DrivenWork<ReshardRecord> {
 
   /** What may fail again and again. One that is given up, or begins again, need not wait for that. */
   stepOf({ id, state, reembed }: ReshardRecord): string {
-    return `${id}/${state}/${reembed?.wanted ?? ''}`;
+    return `${id}/${state}/${reembed?.wanted ?? ''}/${reembed?.isPaused === true ? 'paused' : ''}`;
   }
 
   /** What follows clients, or embeds, does not learn by itself that somebody wants something else. */
@@ -116,9 +118,10 @@ export class Resharder implements DrivenWork<ReshardRecord> {
       case 'kept':
         return value.reembed?.wanted === 'back' || nowMs - this.retiringSince(value, nowMs) >= this.options.retireMs;
       case 'ready':
-        return value.reembed?.isPaused !== true;
+        return true;
       case 'filling':
-        if (value.reembed?.isPaused === true) return false;
+        // It only looks.
+        if (value.reembed?.isPaused === true) return true;
         // One that a backup has filled copies nothing.
         if (value.restored !== undefined) return true;
         return (
@@ -187,6 +190,7 @@ export class Resharder implements DrivenWork<ReshardRecord> {
     if (before.state === 'retiring') await owned.end(dropChanges(before));
     else await new ReshardPass(owned, { ...this.options, stop }).run();
     await this.entries.refresh();
+    if (owned.record.reembed?.isPaused === true && owned.record.state === before.state) return PAUSED_CHECK_MS;
     if (owned.isEnded || owned.record.state === 'failed')
       for (const intent of otherSets(before)) await this.drop(intent);
     return 0;
@@ -239,5 +243,6 @@ function retiringKey({ id, state }: ReshardRecord): string {
 
 /** Whether it copies what another one waits for, too: those that embed take the model, for hours, and no disk. */
 function isAlike({ state, restored, reembed }: ReshardRecord, other: ReshardRecord): boolean {
+  if (reembed?.isPaused === true) return false;
   return state === 'filling' && restored === undefined && (reembed === undefined) === (other.reembed === undefined);
 }

@@ -87,12 +87,15 @@ export class ShardTransfers {
     );
   }
 
-  /** What is there of these ids of the set, in the order of the ids. Errors: those of the shards. */
-  async statesIn(set: ShardSet, externalIds: readonly string[]): Promise<ItemState[]> {
+  /**
+   * What is there of these ids of the set, in the order of the ids. `filling`: it is being filled, and serves nobody.
+   * Errors: those of the shards.
+   */
+  async statesIn(set: ShardSet, externalIds: readonly string[], { filling = false } = {}): Promise<ItemState[]> {
     const groups = groupByShard([...externalIds], set.shards, (externalId) => externalId);
     const found = new Map<string, ItemState>();
     await inBatches(groups, async ({ shard, items }) => {
-      for await (const states of this.statesOf({ collectionUid: set.uid, shard }, items))
+      for await (const states of this.statesOf({ collectionUid: set.uid, shard }, items, { filling }))
         for (const state of states) found.set(state.externalId, state);
     });
     return externalIds.map((externalId) => found.get(externalId)!);
@@ -164,14 +167,26 @@ export class ShardTransfers {
   }
 
   /** What is there of these ids now, in parts of bounded length. */
-  async *statesOf(id: ShardId, externalIds: string[], vectors = true): AsyncGenerator<ItemState[]> {
+  async *statesOf(
+    id: ShardId,
+    externalIds: string[],
+    { vectors = true, filling = false } = {},
+  ): AsyncGenerator<ItemState[]> {
     const left = [...new Set(externalIds)];
     while (left.length > 0) {
       const items = await this.persistently(id, (call) =>
         this.parts.shards.read(
           id,
           'fetch',
-          { externalIds: left, vectors, versions: true, expiries: true, dates: true, bytesMax: PAGE_BYTES },
+          {
+            externalIds: left,
+            vectors,
+            versions: true,
+            expiries: true,
+            dates: true,
+            ...(filling && { filling }),
+            bytesMax: PAGE_BYTES,
+          },
           call,
         ),
       );

@@ -2,7 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import type { ReplicaPurge } from '../../../shared/contract/shard/shard-purge';
-import { isUnderWay, reshardFromEntry, reshardPath } from '../../service/collections/reshard-record';
+import {
+  isUnderWay,
+  reshardFromEntry,
+  reshardJobId,
+  reshardPath,
+  type ReshardRecord,
+} from '../../service/collections/reshard-record';
 import type { PurgeLook, ShardUpkeep } from '../../service/collections/shard-upkeep';
 import type { JobRights } from '../../service/jobs-service';
 import type { JobKind, RunningJob } from '../record/job-kind';
@@ -56,7 +62,7 @@ export class PurgeKind implements JobKind {
     for (let failedLooks = 0; ;) {
       const collection = await upkeep.find(name, input.identity);
       // Before the look: one that begins later copies nothing that was deleted before this purge was asked for.
-      const isResharded = await this.isResharded(input.identity);
+      const reshard = await this.reshardOf(input.identity);
       let look = await upkeep.purge(collection, () => false);
       known = judged(known, look);
       const toBegin = shardsToBegin(known, look);
@@ -65,10 +71,10 @@ export class PurgeKind implements JobKind {
         look = await upkeep.purge(collection, (current, shard) => current === uid && toBegin.has(shard));
         known = begun(judged(known, look), look, toBegin);
         // Whoever drives next asks no replica twice.
-        await job.note(progressOf(known, look, isResharded));
-      } else job.report(progressOf(known, look, isResharded));
+        await job.note(progressOf(known, look, reshard));
+      } else job.report(progressOf(known, look, reshard));
       const left = replicasOf(look).filter(({ key }) => known.done[key] === undefined);
-      if (left.length === 0 && !isResharded) return resultOf(known, look);
+      if (left.length === 0 && reshard === null) return resultOf(known, look);
       const isOver = left.every(({ state }) => state === 'failed' || state === 'unknown');
       failedLooks = isOver && left.some(({ state }) => state === 'failed') ? failedLooks + 1 : 0;
       if (failedLooks === FAILED_LOOKS)
@@ -80,9 +86,11 @@ export class PurgeKind implements JobKind {
     }
   }
 
-  private async isResharded(identity: string): Promise<boolean> {
+  /** That of the collection, where it is under way. */
+  private async reshardOf(identity: string): Promise<ReshardRecord | null> {
     const entry = await this.parts.store.get(reshardPath(identity));
-    return entry !== null && isUnderWay(reshardFromEntry(entry));
+    const reshard = entry === null ? null : reshardFromEntry(entry);
+    return reshard !== null && isUnderWay(reshard) ? reshard : null;
   }
 }
 
@@ -132,7 +140,7 @@ function begun(notes: PurgeNotes, look: PurgeLook, shards: ReadonlySet<number>):
   return { ...notes, started: [...new Set([...notes.started, ...running.map(({ key }) => key)])] };
 }
 
-function progressOf(notes: PurgeNotes, look: PurgeLook, isResharded: boolean) {
+function progressOf(notes: PurgeNotes, look: PurgeLook, reshard: ReshardRecord | null) {
   const replicas = replicasOf(look);
   const left = replicas.filter(({ key }) => notes.done[key] === undefined);
   const away = left.filter(({ state }) => state === 'unknown').map(({ node }) => node);
@@ -143,11 +151,21 @@ function progressOf(notes: PurgeNotes, look: PurgeLook, isResharded: boolean) {
     waitsFor:
       away.length > 0
         ? `nodes that do not answer: ${[...new Set(away)].sort().join(', ')}`
-        : left.length === 0 && isResharded
-          ? 'the reshard or reindex that is under way'
+        : left.length === 0 && reshard !== null
+          ? shardsText(reshard)
           : null,
     notes,
   };
+}
+
+/** What is to be over first. */
+function shardsText(reshard: ReshardRecord): string {
+  const job = reshardJobId(reshard);
+  if (reshard.state !== 'kept') return `job ${job}, which gives the collection other shards`;
+  return (
+    `job ${job}, which keeps the vectors of before for a way back: ` +
+    `POST /v1/jobs/${job}/switch with {"keep_hours": 0} gives them up`
+  );
 }
 
 function resultOf({ done }: PurgeNotes, look: PurgeLook): object {

@@ -4,7 +4,7 @@ import { modelFailure, TextFailure } from '../transformers/model-failure';
 import { embeddingsIn, type EmbeddingsAnswer } from './embeddings-answer';
 import { type PostAnswer, postJson } from './json-post';
 import type { Pauses, ProviderGate } from './provider-gate';
-import type { TokenBudget } from './token-budget';
+import { guessedTokens, type TokenBudget } from './token-budget';
 
 /** Attempts of a call that a server can't answer at present. */
 const ATTEMPTS_MAX = 6;
@@ -17,8 +17,6 @@ const PROBE = 'dimension';
 const NUMBER_BYTES_MAX = 32;
 const ROW_BYTES_MAX = 512;
 const HEAD_BYTES_MAX = 65_536;
-/** Code units of a text for a token of it, before anybody has counted them. */
-const UNITS_PER_TOKEN = 4;
 
 /** Told of every call. */
 export interface RemoteObserver {
@@ -138,7 +136,7 @@ export class RemoteEmbedder implements EmbeddingRunner {
     retryAfterMs?: number | null;
   }> {
     const { name, model, url, apiKey, encoding, dimMax, budget, pauses } = this.options;
-    const estimate = texts.reduce((sum, text) => sum + 1 + Math.ceil(text.length / UNITS_PER_TOKEN), 0);
+    const estimate = guessedTokens(texts);
     const leftMs = untilMs - pauses.monotonicMs();
     const away = `The embedding model "${name}" does not answer; the call may be retried`;
     if (leftMs <= 0) return { failure: new QuiverError('unavailable', away) };

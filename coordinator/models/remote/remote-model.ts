@@ -1,7 +1,9 @@
 import { inSlices } from '../../../shared/base/time/work-slices';
 import type { EmbeddingModel, EmbedOptions } from '../embedding-provider';
 import type { EmbeddingDispatcher } from '../transformers/embedding-dispatcher';
+import { laneOf } from '../transformers/text-queue';
 import type { RemoteEmbedder, RemoteObserver } from './remote-embedder';
+import { guessedTokens, type TokenBudget } from './token-budget';
 import { type VectorCache, vectorDigest } from './vector-cache';
 
 /** Vectors that are looked for on the disk at once. */
@@ -18,6 +20,7 @@ export class RemoteModel implements EmbeddingModel {
       runner: Pick<RemoteEmbedder, 'dim' | 'probe'>;
       dispatcher: Pick<EmbeddingDispatcher, 'embed' | 'close'>;
       cache: VectorCache | null;
+      budget: Pick<TokenBudget, 'ofJob'>;
       observer: RemoteObserver;
     },
   ) {}
@@ -35,8 +38,8 @@ export class RemoteModel implements EmbeddingModel {
     return this.options.runner.probe();
   }
 
-  async embed(texts: string[], { kind, prefix = '', onCut }: EmbedOptions): Promise<Float32Array[]> {
-    const { charactersMax, provider, dispatcher, cache, observer } = this.options;
+  async embed(texts: string[], { kind, prefix = '', isOfJob, onCut }: EmbedOptions): Promise<Float32Array[]> {
+    const { charactersMax, provider, dispatcher, cache, budget, observer } = this.options;
     const sent = texts.map((text, index) => {
       const left = prefix.length + text.length - charactersMax;
       if (left > 0) onCut?.({ index, read: charactersMax, left, unit: 'characters', isMore: false });
@@ -55,7 +58,8 @@ export class RemoteModel implements EmbeddingModel {
     }
     const missing = [...vectors].filter(([, vector]) => vector === null).map(([text]) => text);
     if (vectors.size > missing.length) observer.cached(provider, vectors.size - missing.length);
-    const made = await dispatcher.embed(missing, kind);
+    const make = (): Promise<Float32Array[]> => dispatcher.embed(missing, laneOf({ kind, isOfJob }));
+    const made = await (isOfJob === true && missing.length > 0 ? budget.ofJob(guessedTokens(missing), make) : make());
     missing.forEach((text, i) => vectors.set(text, made[i]));
     // Who gets a vector may change it, so a text that comes twice has one for each.
     const given = new Set<string>();

@@ -151,6 +151,7 @@ export class RemoteProviders {
       runner,
       dispatcher,
       cache,
+      budget,
       observer,
     });
     try {

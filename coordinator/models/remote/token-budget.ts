@@ -7,6 +7,10 @@ export const EMBEDDING_TOKENS_PREFIX = '/q/embedding-tokens/';
 
 /** Of what is left of the day, the share that is taken with what a call needs, so that most calls cost no other. */
 const SHARE = 1 / 64;
+/** Of the day, what jobs may come to with all others: the rest is for those who wait for an answer. */
+const JOBS_SHARE = 0.8;
+/** Code units of a text for a token of it, before anybody has counted them. */
+const UNITS_PER_TOKEN = 4;
 /** Others that take at the same moment. */
 const ATTEMPTS_MAX = 20;
 
@@ -25,6 +29,8 @@ export class TokenBudget {
   private day = '';
   /** Taken from the store and not spent; below 0: spent and not taken. */
   private left = 0;
+  /** What jobs are about to take, or have taken just now. */
+  private ofJobs = 0;
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -50,15 +56,49 @@ export class TokenBudget {
     if (this.options.perDay > 0) this.left += taken - spent;
   }
 
-  private async taken(tokens: number): Promise<void> {
-    const { provider, perDay, store, clock } = this.options;
-    const day = new Date(clock.wallMs()).toISOString().slice(0, 10);
+  /**
+   * Runs what takes about so many for a job. Errors: those of `run`; rate_limited when jobs have to leave the rest of
+   * the day to others; unavailable.
+   */
+  async ofJob<Result>(tokens: number, run: () => Promise<Result>): Promise<Result> {
+    if (this.options.perDay === 0) return run();
+    const admitting = this.last.then(() => this.admit(tokens));
+    this.last = admitting.catch(() => undefined);
+    await admitting;
+    try {
+      return await run();
+    } finally {
+      this.ofJobs -= tokens;
+    }
+  }
+
+  private async admit(tokens: number): Promise<void> {
+    const { before } = await this.takenToday();
+    if (before - this.left + this.ofJobs + tokens > this.options.perDay * JOBS_SHARE) throw this.leftToOthers();
+    this.ofJobs += tokens;
+  }
+
+  /** What all processes have taken. */
+  private async takenToday(): Promise<{ day: string; entry: StoreEntry | null; before: number }> {
+    const { provider, store } = this.options;
+    const day = this.today();
+    const entry = await store.get(EMBEDDING_TOKENS_PREFIX + provider);
+    const found = entry === null ? null : takenIn(entry);
+    return { day, entry, before: found?.day === day ? found.tokens : 0 };
+  }
+
+  private today(): string {
+    const day = new Date(this.options.clock.wallMs()).toISOString().slice(0, 10);
     if (day !== this.day) [this.day, this.left] = [day, 0];
+    return day;
+  }
+
+  private async taken(tokens: number): Promise<void> {
+    const { provider, perDay, store } = this.options;
+    this.today();
     const key = EMBEDDING_TOKENS_PREFIX + provider;
     for (let attempt = 1; this.left < tokens; attempt += 1) {
-      const entry = await store.get(key);
-      const found = entry === null ? null : takenIn(entry);
-      const before = found?.day === day ? found.tokens : 0;
+      const { day, entry, before } = await this.takenToday();
       const needed = tokens - this.left;
       const free = perDay - before;
       if (needed > free) throw this.spent();
@@ -75,6 +115,15 @@ export class TokenBudget {
     this.left -= tokens;
   }
 
+  private leftToOthers(): QuiverError {
+    const { provider, perDay } = this.options;
+    return new QuiverError(
+      'rate_limited',
+      `Jobs leave a fifth of the ${perDay} tokens that the embedding provider "${provider}" may use in a day ` +
+        'to searches and writes (tokens_per_day); they go on at 00:00 UTC',
+    );
+  }
+
   private spent(): QuiverError {
     const { provider, perDay } = this.options;
     return new QuiverError(
@@ -83,6 +132,11 @@ export class TokenBudget {
         'there are others from 00:00 UTC on. Vectors may still be given',
     );
   }
+}
+
+/** What texts are likely to take. */
+export function guessedTokens(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + 1 + Math.ceil(text.length / UNITS_PER_TOKEN), 0);
 }
 
 /** Errors: storage_failed. */

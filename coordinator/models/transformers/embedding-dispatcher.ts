@@ -1,10 +1,9 @@
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Logger } from '../../../shared/base/logs/logger';
 import { inTime } from '../../../shared/base/time/deadline';
-import type { EmbeddingKind } from '../embedding-provider';
 import type { EmbeddingRunner } from './embedding-thread';
 import { RunnerSeats, type Seat } from './runner-seats';
-import { type BatchBounds, TextQueue, type WaitingText } from './text-queue';
+import { type BatchBounds, type TextLane, TextQueue, type WaitingText } from './text-queue';
 
 /**
  * Measured on two cores with a model of MiniLM's size and one thread: batches of eight short texts run 1.3 to 1.9 times
@@ -16,7 +15,7 @@ const ALONE: BatchBounds = { textsMax: 1, charactersMax: Infinity, isPadded: tru
  * Texts that may wait. A call is accepted whatever its size if no text is waiting. A small model processes this many in
  * about ten seconds.
  */
-const WAITING_MAX: Readonly<Record<EmbeddingKind, number>> = { query: 1024, passage: 4096 };
+const WAITING_MAX: Readonly<Record<TextLane, number>> = { query: 1024, passage: 4096, job: 4096 };
 
 interface Call {
   vectors: (Float32Array | undefined)[];
@@ -29,10 +28,10 @@ interface Call {
 
 /**
  * Distributes texts over the runners of one model. Texts of different calls share batches if the model allows it.
- * Queries have priority, but not always.
+ * Queries have priority, and jobs come last, but not always.
  */
 export class EmbeddingDispatcher {
-  private readonly queue = new TextQueue<Call>();
+  private readonly queue: TextQueue<Call>;
   private readonly calls = new Set<Call>();
   private readonly seats: RunnerSeats<EmbeddingRunner>;
   private readonly bounds: BatchBounds;
@@ -41,7 +40,8 @@ export class EmbeddingDispatcher {
   /**
    * Takes over `runners`, all of the same model. `timeoutMs` bounds a call; `restart` starts another runner of the same
    * kind. `bounds`, `requestsPerRunner`: default: as they are best for a model in a thread. `isOfOneText`: whether a
-   * batch may have failed for one of its texts; default: where the model fails, and does not end.
+   * batch may have failed for one of its texts; default: where the model fails, and does not end. `jobsYield`: as the
+   * queue of texts has it.
    */
   constructor(
     private readonly options: {
@@ -52,8 +52,10 @@ export class EmbeddingDispatcher {
       bounds?: BatchBounds;
       requestsPerRunner?: number;
       isOfOneText?: (error: unknown) => boolean;
+      jobsYield?: boolean;
     },
   ) {
+    this.queue = new TextQueue(options);
     this.bounds = options.bounds ?? (options.runners.every(({ isInvariant }) => isInvariant) ? TOGETHER : ALONE);
     this.seats = new RunnerSeats({
       ...options,
@@ -72,13 +74,13 @@ export class EmbeddingDispatcher {
    */
   embed(
     texts: string[],
-    kind: EmbeddingKind,
+    lane: TextLane,
     onLeft: (index: number, tokens: number) => void = () => undefined,
   ): Promise<Float32Array[]> {
     if (texts.length === 0) return Promise.resolve([]);
     if (this.isClosed) return Promise.reject(new QuiverError('unavailable', 'The service is shutting down'));
-    const waiting = this.queue.waiting(kind);
-    if (waiting > 0 && waiting + texts.length > WAITING_MAX[kind]) {
+    const waiting = this.queue.waiting(lane);
+    if (waiting > 0 && waiting + texts.length > WAITING_MAX[lane]) {
       return Promise.reject(
         new QuiverError('overloaded', 'Server busy: too many texts wait to be embedded; try again later', {
           details: { waiting, texts: texts.length },
@@ -97,7 +99,7 @@ export class EmbeddingDispatcher {
       const call: Call = { vectors: new Array(texts.length), missing: texts.length, timer, onLeft, resolve, reject };
       this.calls.add(call);
       this.queue.add(
-        kind,
+        lane,
         texts.map((text, index) => ({ text, call, index })),
       );
       this.seats.refill();
@@ -131,7 +133,7 @@ export class EmbeddingDispatcher {
 
   private dispatch(): void {
     for (const { seat, runner } of this.seats.free()) {
-      const batch = this.queue.take(this.bounds);
+      const batch = this.queue.take(this.bounds, seat.running > 0);
       if (batch === null) return;
       void this.run(seat, runner, batch);
     }

@@ -1,4 +1,13 @@
-import type { EmbeddingKind } from '../embedding-provider';
+import type { EmbedOptions } from '../embedding-provider';
+
+/** Texts that wait for the same: each lane comes before those behind it. */
+const LANES = ['query', 'passage', 'job'] as const;
+export type TextLane = (typeof LANES)[number];
+
+/** Where texts wait. */
+export function laneOf({ kind, isOfJob }: Pick<EmbedOptions, 'kind' | 'isOfJob'>): TextLane {
+  return isOfJob === true ? 'job' : kind;
+}
 
 /** A text that waits. */
 export interface WaitingText<Call> {
@@ -25,26 +34,35 @@ const WINDOW = 256;
 const LENGTH_SPREAD = 0.25;
 const LENGTH_SLACK = 8;
 /**
- * Queries come first, because somebody waits for the answer. But every fourth turn goes to passages, so that a flood of
- * queries does not starve writers.
+ * Queries come first, because somebody waits for the answer, and then what clients write. But every fourth turn goes to
+ * those behind, so that a flood of queries does not starve writers, and both no jobs.
  */
-const QUERY_TURNS = 3;
+const TURNS = 3;
+/** After a query, so many turns of jobs are of one text: the next query may come soon, and waits for what runs. */
+const SINGLE_TURNS = 32;
+const SINGLE = { textsMax: 1, charactersMax: Infinity, isPadded: true };
 
 /**
- * Texts that wait to be embedded, queries and passages apart. It decides what runs next; bounding it is the caller's
- * task.
+ * Texts that wait to be embedded: queries, passages, and those of jobs. It decides what runs next; bounding it is the
+ * caller's task.
  */
 export class TextQueue<Call> {
-  private readonly lanes = { query: new Lane<Call>(), passage: new Lane<Call>() };
-  private queryTurns = 0;
+  private readonly lanes = { query: new Lane<Call>(), passage: new Lane<Call>(), job: new Lane<Call>() };
+  /** Turns that a lane had since those behind it had one. */
+  private readonly turns = { query: 0, passage: 0, job: 0 };
+  /** Turns of jobs that are of one text. */
+  private singleTurns = 0;
+
+  /** `jobsYield`: whether jobs take less at once while there are queries. */
+  constructor(private readonly options: { jobsYield?: boolean | undefined } = {}) {}
 
   /** Number of texts that wait. */
-  waiting(kind: EmbeddingKind): number {
-    return this.lanes[kind].size;
+  waiting(lane: TextLane): number {
+    return this.lanes[lane].size;
   }
 
-  add(kind: EmbeddingKind, texts: WaitingText<Call>[]): void {
-    this.lanes[kind].add(texts);
+  add(lane: TextLane, texts: WaitingText<Call>[]): void {
+    this.lanes[lane].add(texts);
   }
 
   /** Drops the waiting texts of a call. */
@@ -52,13 +70,23 @@ export class TextQueue<Call> {
     for (const lane of Object.values(this.lanes)) lane.drop(call);
   }
 
-  /** The next texts to run together, including the oldest of its kind; null when none wait. */
-  take(bounds: BatchBounds): WaitingText<Call>[] | null {
-    const { query, passage } = this.lanes;
-    if (query.size === 0 && passage.size === 0) return null;
-    const isQueryTurn = query.size > 0 && (passage.size === 0 || this.queryTurns < QUERY_TURNS);
-    this.queryTurns = isQueryTurn && passage.size > 0 ? this.queryTurns + 1 : 0;
-    return (isQueryTurn ? query : passage).take(bounds);
+  /**
+   * The next texts to run together, including the oldest of its lane; null when none wait. `isAhead`: they would only
+   * wait for what runs, and nothing of a job does that in the way of queries.
+   */
+  take(bounds: BatchBounds, isAhead = false): WaitingText<Call>[] | null {
+    const isSingle = this.singleTurns > 0;
+    const waiting = LANES.filter((lane) => this.lanes[lane].size > 0 && !(lane === 'job' && isSingle && isAhead));
+    for (const lane of waiting) {
+      const isLast = lane === waiting.at(-1);
+      const isItsTurn = isLast || this.turns[lane] < TURNS;
+      this.turns[lane] = isLast || !isItsTurn ? 0 : this.turns[lane] + 1;
+      if (!isItsTurn) continue;
+      if (lane === 'query' && this.options.jobsYield === true) this.singleTurns = SINGLE_TURNS;
+      if (lane === 'job') this.singleTurns = Math.max(0, this.singleTurns - 1);
+      return this.lanes[lane].take(lane === 'job' && isSingle ? SINGLE : bounds);
+    }
+    return null;
   }
 }
 

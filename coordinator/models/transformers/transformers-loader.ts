@@ -5,6 +5,7 @@ import { EmbeddingDispatcher } from './embedding-dispatcher';
 import { EmbeddingThread } from './embedding-thread';
 import { ModelSource, type ModelSourceOptions, startedThreads } from './model-source';
 import type { Prompts } from './prompts';
+import { laneOf } from './text-queue';
 
 export interface TransformersOptions extends ModelSourceOptions {
   /** Number of worker threads, each with a copy of the model and one native thread. */
@@ -29,7 +30,8 @@ export function transformersLoader(options: TransformersOptions): EmbeddingModel
     const start = (): Promise<EmbeddingThread> => EmbeddingThread.start(description, options.workerFile);
     const runners = await startedThreads({ ...options, ...found, name, start });
     const [first] = runners;
-    const dispatcher = new EmbeddingDispatcher({ runners, restart: start, timeoutMs: options.timeoutMs, log });
+    const { timeoutMs } = options;
+    const dispatcher = new EmbeddingDispatcher({ runners, restart: start, timeoutMs, log, jobsYield: true });
     const facts = {
       model: name,
       dim: first.dim,
@@ -75,10 +77,10 @@ class TransformersModel implements EmbeddingModel {
   /** Lone surrogates become U+FFFD. Text beyond what the model reads is not sent to it. */
   embed(
     texts: string[],
-    { kind, prefix, onCut }: Pick<EmbedOptions, 'kind' | 'prefix' | 'onCut'>,
+    { kind, prefix, isOfJob, onCut }: Pick<EmbedOptions, 'kind' | 'prefix' | 'isOfJob' | 'onCut'>,
   ): Promise<Float32Array[]> {
     const sent = texts.map((text) => this.sentOf(text, kind, prefix));
-    return this.dispatcher.embed(sent, kind, (index, left) =>
+    return this.dispatcher.embed(sent, laneOf({ kind, isOfJob }), (index, left) =>
       onCut?.({
         index,
         read: this.tokensMax,

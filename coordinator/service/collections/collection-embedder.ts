@@ -2,7 +2,7 @@ import assert from 'node:assert';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { CollectionEmbedding, ModelChoice } from '../../models/collection-embedding';
 import type { CutText } from '../../models/cut-text';
-import type { EmbeddingModel, EmbeddingProvider, TextLengths } from '../../models/embedding-provider';
+import type { EmbeddingModel, EmbeddingProvider, EmbedOptions, TextLengths } from '../../models/embedding-provider';
 import { collectionNotFound } from '../routing/collection-not-found';
 import { mustHaveSameVectors } from '../routing/shard-sets';
 import type { CollectionCatalog } from './collection-catalog';
@@ -59,13 +59,17 @@ export class CollectionEmbedder {
 
   /** Vectors to search with. */
   async embedQueries(collection: CollectionRecord, texts: string[]): Promise<TextVectors> {
-    return embed(await this.modelFor(collection), collection, texts, 'query');
+    return embed(await this.modelFor(collection), collection, texts, { kind: 'query' });
   }
 
-  /** Vectors to store. It records nothing: they may be refused. */
-  async embedPassages(collection: CollectionRecord, texts: string[]): Promise<PassageVectors> {
+  /** Vectors to store. It records nothing: they may be refused. `isOfJob`: nobody waits for them. */
+  async embedPassages(
+    collection: CollectionRecord,
+    texts: string[],
+    { isOfJob }: Pick<EmbedOptions, 'isOfJob'> = {},
+  ): Promise<PassageVectors> {
     const model = await this.modelFor(collection);
-    const { vectors, cut } = await embed(model, collection, texts, 'passage');
+    const { vectors, cut } = await embed(model, collection, texts, { kind: 'passage', isOfJob });
     return { vectors, cut, unsettled: collection.embeddingModel === null ? model.name : null };
   }
 
@@ -78,7 +82,7 @@ export class CollectionEmbedder {
     const recorded = await this.record(collection, model);
     return recorded === model
       ? null
-      : (await embed(await this.provider.model(recorded), collection, texts, 'passage')).vectors;
+      : (await embed(await this.provider.model(recorded), collection, texts, { kind: 'passage' })).vectors;
   }
 
   /**
@@ -107,7 +111,7 @@ async function embed(
   model: EmbeddingModel,
   collection: CollectionRecord,
   texts: string[],
-  kind: 'query' | 'passage',
+  options: Pick<EmbedOptions, 'kind' | 'isOfJob'>,
 ): Promise<TextVectors> {
   if (model.dim !== null && model.dim !== collection.dim) {
     throw new QuiverError(
@@ -117,7 +121,7 @@ async function embed(
     );
   }
   const cut: CutText[] = [];
-  const vectors = await model.embed(texts, { dim: collection.dim, kind, onCut: (one) => cut.push(one) });
+  const vectors = await model.embed(texts, { ...options, dim: collection.dim, onCut: (one) => cut.push(one) });
   assert(
     vectors.length === texts.length && vectors.every((vector) => vector.length === collection.dim),
     `${model.name} does not keep its shape`,

@@ -109,6 +109,8 @@ export interface Compared {
   bytes: { before: number; after: number };
   /** Why less was compared than was wanted, for people; absent: nothing is missing. */
   problem?: string | undefined;
+  /** Why it does not switch by itself, for people; absent: it may. */
+  warning?: string | undefined;
 }
 
 /** What a reshard is for that embeds all texts anew. */

@@ -26,6 +26,7 @@ function waitsFor(reshard: ReshardRecord, all: readonly ReshardRecord[]): string
       one !== reshard &&
       one.state === 'filling' &&
       one.restored === undefined &&
+      one.reembed?.isPaused !== true &&
       (one.reembed === undefined) === (reshard.reembed === undefined) &&
       !isUntouched(one),
   );

@@ -2,6 +2,7 @@ import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { ClusterStore, StoreEntry } from '../../../shared/cluster-store/cluster-store';
 import type { CollectionCatalog } from '../collections/collection-catalog';
+import type { CollectionRecord } from '../collections/collection-record';
 import { readableEntries } from '../readable-entries';
 import type { JudgedQuery, JudgementsView } from '../judgements-service';
 
@@ -23,9 +24,10 @@ export class StoredJudgements {
     },
   ) {}
 
-  /** The collection that has the name now. Errors: not_found; unavailable. */
-  async identityOf(collection: string): Promise<string> {
-    return (await this.parts.catalog.shown(collection)).identity;
+  /** The collection of this name, and since when its vectors are of their model. Errors: not_found; unavailable. */
+  async presentOf(collection: string): Promise<Pick<CollectionRecord, 'identity' | 'vectorsSince'>> {
+    const { identity, vectorsSince } = await this.parts.catalog.shown(collection);
+    return { identity, vectorsSince };
   }
 
   /** As JudgementsService says. */

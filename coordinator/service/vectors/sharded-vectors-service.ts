@@ -82,6 +82,8 @@ interface OrderedPages {
   vectors: boolean;
   texts: boolean;
   hold: AnswerHold;
+  /** The vectors are to be of the model that they are of now, from the first page on. */
+  isOfModel?: boolean;
   ended: ((last: ScrollPosition | null) => void) | null;
 }
 
@@ -506,11 +508,10 @@ export class ShardedVectorsService implements VectorsService {
     limit: number,
     hold: AnswerHold = NO_HOLD,
   ): Promise<{ collection: CollectionView; pages: AsyncIterable<VectorView[]> }> {
-    const collection = await this.catalog.find(name);
-    const view = await this.collections.get(name);
-    return {
-      collection: view,
-      pages: this.pagesOf(collection, {
+    return ofOneModel(async () => {
+      const collection = await this.catalog.find(name);
+      const view = await this.collections.get(name);
+      const pages = this.pagesOf(collection, {
         after: null,
         limit,
         bytesMax: Infinity,
@@ -518,9 +519,14 @@ export class ShardedVectorsService implements VectorsService {
         vectors: true,
         texts: false,
         hold,
+        isOfModel: true,
         ended: null,
-      }),
-    };
+      });
+      // What is told of the collection goes for the first page.
+      const begin = await begun(pages);
+      mustHaveSameVectors(collection, this.catalog.known(name) ?? (await this.catalog.find(name)));
+      return { collection: view, pages: begin };
+    });
   }
 
   /**
@@ -548,7 +554,8 @@ export class ShardedVectorsService implements VectorsService {
       const count = Math.min(left, PAGE_ITEMS_MAX);
       const bytes = Math.min(pageBytes, leftBytes);
       // What was given had the vectors of before.
-      const how = wanted.vectors && after !== wanted.after ? 'ofModel' : 'inOne';
+      const isOfModel = wanted.isOfModel === true || (wanted.vectors && after !== wanted.after);
+      const how = isOfModel ? 'ofModel' : 'inOne';
       const page: GivenPage | null = await this.sets[how](current, this.scatter.begin(), async (now) => {
         // What one had taken when it failed is lost with it: another begins after what was given.
         const present = (now === current ? reader : null) ?? this.readerOf(now, { ...wanted, after, pageBytes });

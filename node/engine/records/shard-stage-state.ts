@@ -1,7 +1,7 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { StageOperation } from '../../../shared/contract/shard/shard-client';
 import type { ShardStage } from '../../../shared/contract/shard/shard-stage';
-import type { ReadKind } from '../../../shared/contract/shard/shard-read';
+import type { ReadKind, RequestOf } from '../../../shared/contract/shard/shard-read';
 
 /**
  * What a shard knows of its way to another set of shards (docs/architecture/resharding.md). It is a part of the
@@ -27,8 +27,10 @@ export const OPEN_STAGE: StageState = { stage: 'open', term: 0, reshard: '', sin
 export function stageAfter(stageState: StageState, operation: StageOperation): StageState | null {
   const { term, reshard, stage } = operation;
   if (term < stageState.term) return null;
-  // It may have taken clients' writes since it was opened: nothing may be put over them.
-  if (stage === 'filling' && stageState.stage === 'open' && stageState.reshard === reshard) return null;
+  // It may have taken clients' writes since it was opened: nothing may be put over them. One that is to be followed
+  // notes its changes from the first on.
+  const isUsed = stageState.stage === 'open' || stageState.stage === 'tracking';
+  if (stage === 'filling' && isUsed && stageState.reshard === reshard) return null;
   const isSource = tracks(stage);
   const goesOn = isSource && stageState.since > 0 && stageState.reshard === reshard;
   const forgotten = goesOn
@@ -60,8 +62,10 @@ export function refusesReads({ stage }: StageState): boolean {
 }
 
 /** Errors: resharded, where the read belongs to the collection's other set of shards. */
-export function mustAnswer(stageState: StageState, kind: ReadKind): void {
-  if (refusesReads(stageState) && kind !== 'transfer')
+export function mustAnswer<Kind extends ReadKind>(stageState: StageState, kind: Kind, request: RequestOf<Kind>): void {
+  if (!refusesReads(stageState) || kind === 'transfer') return;
+  const isOfFiller = kind === 'fetch' && (request as RequestOf<'fetch'>).filling === true;
+  if (stageState.stage !== 'filling' || !isOfFiller)
     throw new QuiverError('resharded', 'the collection changes its number of shards; the call may be retried');
 }
 

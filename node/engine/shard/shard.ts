@@ -542,7 +542,7 @@ export class Shard {
     // Who looks at all shards uses none of them.
     if (kind !== 'status') this.used += 1;
     return this.whileOpen(() => {
-      mustAnswer(this.reader.stageState.now, kind);
+      mustAnswer(this.reader.stageState.now, kind, request);
       const settling = this.expiry.settle();
       return settling === null ? this.answer(kind, request) : settling.then(() => this.answer(kind, request));
     });

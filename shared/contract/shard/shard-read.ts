@@ -49,7 +49,7 @@ export interface ShardReads {
   /**
    * Items in the requested order; null where absent. Without `texts` (default: true) these are not read, and come as
    * null. With `bytesMax` the answer may be of the first ids only, of one at least. With a `filter`, an item that does
-   * not pass it counts as absent.
+   * not pass it counts as absent. `filling`: whoever fills the shard asks, and is answered though nobody else is.
    */
   fetch: {
     request: {
@@ -59,6 +59,7 @@ export interface ShardReads {
       versions?: boolean | undefined;
       expiries?: boolean | undefined;
       dates?: boolean | undefined;
+      filling?: boolean | undefined;
       bytesMax?: number | undefined;
       filter?: Filter | undefined;
     };

@@ -268,23 +268,35 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     },
   },
   fetch: {
-    requestToProto: ({ externalIds, vectors, texts, versions, expiries, dates, bytesMax, filter }) => ({
+    requestToProto: ({ externalIds, vectors, texts, versions, expiries, dates, filling, bytesMax, filter }) => ({
       externalIds: stringsToBytes(externalIds),
       vectors,
       ...(texts === false && { withoutTexts: true }),
       ...(versions && { versions }),
       ...(expiries && { expiries }),
       ...(dates && { dates }),
+      ...(filling && { filling }),
       ...(bytesMax !== undefined && { bytesMax }),
       ...(filter !== undefined && { filter: filterToProto(filter) }),
     }),
-    requestFromProto: ({ externalIds, vectors, withoutTexts, versions, expiries, dates, bytesMax, filter }) => ({
+    requestFromProto: ({
+      externalIds,
+      vectors,
+      withoutTexts,
+      versions,
+      expiries,
+      dates,
+      filling,
+      bytesMax,
+      filter,
+    }) => ({
       externalIds: stringsFromBytes(externalIds),
       vectors,
       ...(withoutTexts === true && { texts: false }),
       ...(versions && { versions }),
       ...(expiries && { expiries }),
       ...(dates && { dates }),
+      ...(filling && { filling }),
       ...(bytesMax !== undefined && { bytesMax }),
       ...(filter !== '' && { filter: filterFromProto(filter)! }),
     }),

@@ -121,7 +121,7 @@ export class ShardMachine implements StateMachine {
   /** Errors: as a shard's. */
   answer<Kind extends ReadKind>(kind: Kind, request: RequestOf<Kind>): AnswerOf<Kind> {
     const { spec, items, stageState, changes, versions, operations, lastStamp } = this;
-    if (this.tamper.answers?.(stageState) !== true) mustAnswer(stageState, kind);
+    if (this.tamper.answers?.(stageState) !== true) mustAnswer(stageState, kind, request);
     const answer = answerPlainly(
       {
         spec,

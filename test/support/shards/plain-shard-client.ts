@@ -343,7 +343,7 @@ export class PlainShardClient implements ShardClient {
     call: CallOptions,
   ): Promise<AnswerOf<Kind>> {
     const shard = await this.enter(kind, id, call);
-    mustAnswer(shard.stageState, kind);
+    mustAnswer(shard.stageState, kind, request);
     return answerPlainly(shard, kind, request);
   }
 

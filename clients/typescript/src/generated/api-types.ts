@@ -1224,7 +1224,7 @@ export interface Operations {
   /**
    * Export vectors in insertion order: GET /v1/collections/{name}/export
    *
-   * The answer is streamed; a failure half-way breaks the connection off.
+   * The answer is streamed; a failure half-way breaks the connection off, and so does a switch to vectors of another model: begin again.
    *
    * Role: any.
    *

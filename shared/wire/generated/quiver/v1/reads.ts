@@ -128,10 +128,12 @@ export interface Fetch {
   'expiries'?: (boolean);
   'filter'?: (string);
   'dates'?: (boolean);
+  'filling'?: (boolean);
   '_withoutTexts'?: "withoutTexts";
   '_versions'?: "versions";
   '_expiries'?: "expiries";
   '_dates'?: "dates";
+  '_filling'?: "filling";
   '_bytesMax'?: "bytesMax";
 }
 
@@ -144,10 +146,12 @@ export interface Fetch__Output {
   'expiries'?: (boolean);
   'filter': (string);
   'dates'?: (boolean);
+  'filling'?: (boolean);
   '_withoutTexts'?: "withoutTexts";
   '_versions'?: "versions";
   '_expiries'?: "expiries";
   '_dates'?: "dates";
+  '_filling'?: "filling";
   '_bytesMax'?: "bytesMax";
 }
 

@@ -5,14 +5,20 @@ import type { SearchAnswer } from '../../../../../coordinator/service/service';
 
 const RELEVANT = new Map([['a', 1]]);
 
+interface State {
+  identity: string;
+  revision: number;
+  vectorsSince: string | undefined;
+}
+
 /** A collection with judgements, where `during` happens once a query is asked. */
-function setUp(during: (state: { identity: string; revision: number }) => void = () => undefined) {
-  const state = { identity: 'c-1', revision: 4 };
+function setUp(during: (state: State) => void = () => undefined) {
+  const state: State = { identity: 'c-1', revision: 4, vectorsSince: undefined };
   const view = { name: 'set', queries: 1, grades: 1, updatedAt: '' };
   const kind = new EvaluateKind({
     judgements: {
       find: async () => ({ ...state, view, judged: [{ query: 'car', relevant: RELEVANT }] }),
-      identityOf: async () => state.identity,
+      presentOf: async () => ({ ...state }),
     },
     search: {
       search: async () => {
@@ -42,4 +48,9 @@ test('others than were meant are not evaluated', async () => {
 test('hits of another collection under the name are not taken for those of the first', async () => {
   const { run } = setUp((state) => (state.identity = 'c-2'));
   await expect(run()).rejects.toThrow('collection "c" was made anew while it was asked');
+});
+
+test('an evaluation is not of the vectors of two models', async () => {
+  const { run } = setUp((state) => (state.vectorsSince = '2026-11-30T00:00:00.000Z'));
+  await expect(run()).rejects.toThrow('collection "c" got vectors of another model while it was asked');
 });

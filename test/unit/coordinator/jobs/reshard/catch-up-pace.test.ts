@@ -1,4 +1,9 @@
-import { CatchUpPace, CHANGES_LEFT_MAX } from '../../../../../coordinator/jobs/reshard/catch-up-pace';
+import {
+  CatchUpPace,
+  CHANGES_LEFT_MAX,
+  LEAST_TEXTS_PER_SECOND,
+  TEXTS_LEFT_MAX,
+} from '../../../../../coordinator/jobs/reshard/catch-up-pace';
 
 /** Clients who want to write so many a second, a copy that takes over so many, half as many while it rests. */
 function simulate({
@@ -6,18 +11,19 @@ function simulate({
   copied,
   left,
   seconds,
+  pace = new CatchUpPace(),
 }: {
   wanted: number;
   copied: number;
   left: number;
   seconds: number;
+  pace?: CatchUpPace;
 }) {
-  const pace = new CatchUpPace();
-  const course: { left: number; rests: boolean; limit: number | undefined }[] = [];
+  const course: { left: number; rests: boolean; limit: number | undefined; isOutrun: boolean }[] = [];
   let taken = 0;
   for (let ms = 0; ms <= seconds * 1000; ms += 100) {
     pace.note({ taken, left }, ms);
-    course.push({ left, rests: !pace.isUrgent, limit: pace.writesPerSecond });
+    course.push({ left, rests: !pace.isUrgent, limit: pace.writesPerSecond, isOutrun: pace.isOutrun });
     const done = Math.min(left, (pace.isUrgent ? copied : copied / 2) / 10);
     taken += done;
     left += Math.min(wanted, pace.writesPerSecond ?? Infinity) / 10 - done;
@@ -49,4 +55,14 @@ test('clients who write as fast as the copy or faster are slowed to half of it u
     // It is caught up again and again, however long something else takes.
     expect(Math.min(...course.slice(-200).map(({ left }) => left))).toBeLessThanOrEqual(CHANGES_LEFT_MAX);
   }
+});
+
+test('clients that write faster than a slow model are slowed until it has caught up, and that they outran it is known', () => {
+  const pace = new CatchUpPace(TEXTS_LEFT_MAX, LEAST_TEXTS_PER_SECOND);
+  const course = simulate({ wanted: 50, copied: 20, left: 400, seconds: 240, pace });
+  expect(course.some(({ isOutrun }) => isOutrun)).toBe(true);
+  const caught = course.findIndex(({ left }) => left <= TEXTS_LEFT_MAX);
+  expect(caught).toBeGreaterThan(0);
+  // Half of what it takes over.
+  expect(Math.min(...course.map(({ limit }) => limit ?? Infinity))).toBeCloseTo(10, 0);
 });

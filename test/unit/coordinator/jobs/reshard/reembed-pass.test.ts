@@ -1,10 +1,17 @@
-import { ONLY_DRIVER } from '../../../../../coordinator/jobs/driving/owned-entry';
+import { ONLY_DRIVER, Superseded } from '../../../../../coordinator/jobs/driving/owned-entry';
 import { jobPath } from '../../../../../coordinator/jobs/record/job-record';
 import { ItemEmbedder } from '../../../../../coordinator/jobs/reshard/item-embedder';
+import { reshardJob } from '../../../../../coordinator/jobs/reshard/reshard-job-view';
 import { OwnedReshard } from '../../../../../coordinator/jobs/reshard/owned-reshard';
+import type { VectorComparison } from '../../../../../coordinator/jobs/reshard/vector-comparison';
 import { ReshardPass } from '../../../../../coordinator/jobs/reshard/reshard-pass';
-import { collectionPath, collectionToValue } from '../../../../../coordinator/service/collections/collection-record';
 import {
+  collectionPath,
+  type CollectionRecord,
+  collectionToValue,
+} from '../../../../../coordinator/service/collections/collection-record';
+import {
+  type Compared,
   NOTHING_COPIED,
   type Reembed,
   reshardFromEntry,
@@ -16,7 +23,9 @@ import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-
 import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
 import { silentLogger } from '../../../../../shared/base/logs/logger';
 import type { ShardClient, ShardId, WriteOperation } from '../../../../../shared/contract/shard/shard-client';
+import type { StoredItem } from '../../../../../shared/contract/shard/shard-read';
 import type { ShardStage } from '../../../../../shared/contract/shard/shard-stage';
+import { eventually } from '../../../../support/eventually';
 import { ManualClock } from '../../../../support/manual-clock';
 import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
 
@@ -24,6 +33,7 @@ import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value
 
 const KEY = reshardPath('c');
 const HOUR_MS = 3_600_000;
+const NOTHING_COMPARED: Compared = { queries: 0, overlap: null, ndcg: null, bytes: { before: 0, after: 0 } };
 
 let store: KeyValueClusterStore;
 let clock: ManualClock;
@@ -32,11 +42,17 @@ let changes: string[];
 let texts: Map<string, string | null>;
 /** The term since which the shard notes its changes. */
 let since: number;
-/** Ids in the shard that follows. */
-let followed: Set<string>;
+/** Items in the shard that follows, by id, with the texts that their vectors are of. */
+let followed: Map<string, StoredItem>;
+/** Whether it tells who fills it what it has. */
+let isTold: boolean;
 /** What happens when a stage is given to a shard, and when texts are embedded. */
 let staged: (id: ShardId, stage: ShardStage) => void;
 let embedded: (texts: readonly string[]) => void;
+/** Is told how much clients may write in a second. */
+let limited: (perSecond: number) => void;
+/** What a comparison finds. */
+let compared: () => Compared;
 
 beforeEach(async () => {
   store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
@@ -44,9 +60,14 @@ beforeEach(async () => {
   changes = [];
   texts = new Map();
   since = 1;
-  followed = new Set();
+  followed = new Map();
+  isTold = true;
   staged = () => undefined;
   embedded = () => undefined;
+  limited = () => undefined;
+  compared = () => {
+    throw new Error('it was compared before');
+  };
 });
 afterEach(() => store.close());
 
@@ -58,12 +79,17 @@ function write(externalId: string, text: string | null = 'a text'): void {
 function answerOf(
   { collectionUid }: ShardId,
   kind: string,
-  request: { after: number; limit: number; externalIds: string[] },
+  request: { after: number; limit: number; writesPerSecond?: number; externalIds: string[] },
 ): unknown {
+  if (kind === 'fetch' && collectionUid === 'other') {
+    if (!isTold) throw new QuiverError('resharded', 'it is filled');
+    return request.externalIds.map((externalId) => followed.get(externalId) ?? null);
+  }
   if (kind === 'fetch')
     return request.externalIds.map((externalId) =>
       texts.has(externalId) ? { externalId, stamp: 1, metadata: '{}', text: texts.get(externalId) } : null,
     );
+  if (request.writesPerSecond !== undefined) limited(request.writesPerSecond);
   const lastChange = collectionUid === 'used' ? changes.length : 0;
   const upTo = Math.min(lastChange, request.after + request.limit);
   return {
@@ -88,14 +114,18 @@ const shards = {
       if (operation.type === 'stage') staged(id, operation.stage);
       else if (operation.type === 'import') {
         if (operation.item === null) followed.delete(operation.externalId);
-        else followed.add(operation.externalId);
+        else followed.set(operation.externalId, { ...operation.item, externalId: operation.externalId } as StoredItem);
       }
     return { outcomes: operations.map(() => 'updated'), firstVersion: 0, present: [] };
   },
   read: async (id: ShardId, kind: string, request: Parameters<typeof answerOf>[2]) => answerOf(id, kind, request),
 } as unknown as ShardClient;
 
-async function reembedding(state: ReshardRecord['state'], reembed: Partial<Reembed>): Promise<void> {
+async function reembedding(
+  state: ReshardRecord['state'],
+  reembed: Partial<Reembed>,
+  ofCollection: Partial<CollectionRecord> = {},
+): Promise<void> {
   const collection = collectionToValue({
     uid: 'used',
     identity: 'c',
@@ -111,6 +141,7 @@ async function reembedding(state: ReshardRecord['state'], reembed: Partial<Reemb
     createdAt: '',
     embeddingModel: 'm',
     state: 'ready',
+    ...ofCollection,
   });
   const model = { dim: 2, embeddingModel: 'm', embedding: null };
   const record: ReshardRecord = {
@@ -136,7 +167,7 @@ async function reembedding(state: ReshardRecord['state'], reembed: Partial<Reemb
       keepHours: 0,
       isChecked: true,
       dropped: 0,
-      compared: { queries: 0, overlap: null, ndcg: null, bytes: { before: 0, after: 0 } },
+      compared: NOTHING_COMPARED,
       ...reembed,
     },
   };
@@ -164,7 +195,8 @@ async function jobNow(): Promise<unknown> {
   return JSON.parse((await store.get(jobPath('reembed-r')))!.value) as unknown;
 }
 
-async function drive(): Promise<void> {
+/** `stop`: ends what would follow clients without an end. */
+async function drive(stop = new AbortController().signal): Promise<void> {
   const entry = (await store.get(KEY))!;
   const owned = await OwnedReshard.take(
     { store, leadership: ONLY_DRIVER },
@@ -185,12 +217,10 @@ async function drive(): Promise<void> {
     restores: { isRestoring: async () => false, finalNote: async () => ({ guards: [], changes: [] }) },
     reembedding: {
       vectors: new ItemEmbedder({ clock, embedding: { modelFor: async () => model } }),
-      comparison: () => {
-        throw new Error('it was compared before');
-      },
+      comparison: () => ({ of: async () => compared() }) as unknown as VectorComparison,
     },
     log: silentLogger,
-    stop: new AbortController().signal,
+    stop,
   }).run();
 }
 
@@ -224,7 +254,7 @@ test('an item that the model of before can not make is in the way of going back 
   write('a');
   write('bare', null);
   write('b');
-  followed.add('bare');
+  followed.set('bare', { externalId: 'bare', stamp: 1, metadata: '{}', text: 'before' });
   await kept({ wanted: 'back' });
   await drive();
   const { state, reembed, waitsFor, sources } = await recordNow();
@@ -234,7 +264,7 @@ test('an item that the model of before can not make is in the way of going back 
   expect(waitsFor).toContain('makes no vector of 1 item, such as "bare"');
   expect(sources[0].change).toBe(3);
   // What it was before is not what it is now.
-  expect([...followed]).toEqual(['a', 'b']);
+  expect([...followed.keys()]).toEqual(['a', 'b']);
 
   write('bare', 'a text');
   await store.transact(
@@ -248,7 +278,7 @@ test('an item that the model of before can not make is in the way of going back 
     ],
   );
   await drive();
-  expect(followed).toEqual(new Set(['a', 'b', 'bare']));
+  expect(new Set(followed.keys())).toEqual(new Set(['a', 'b', 'bare']));
   expect((await recordNow()).state).toBe('retiring');
 });
 
@@ -312,7 +342,7 @@ test('what is left out of changes counts as well, each item once', async () => {
     isChanged = true;
   };
   await drive();
-  expect(followed).toEqual(new Set(['a']));
+  expect([...followed.keys()]).toEqual(['a']);
   expect((await recordNow()).reembed).toMatchObject({ dropped: 5 });
 });
 
@@ -336,4 +366,141 @@ test('once it begins to forget what changed there is no way back, whoever has it
   await drive();
   expect(await store.get(KEY)).toBeNull();
   expect(await jobNow()).toMatchObject({ state: 'done', error: null });
+});
+
+test('what changed without another text keeps its vector, and is not embedded', async () => {
+  for (const externalId of ['a', 'b', 'c']) write(externalId, `text of ${externalId}`);
+  await kept();
+  followed.set('a', {
+    externalId: 'a',
+    stamp: 0,
+    metadata: '{"old":1}',
+    text: 'text of a',
+    vector: Float32Array.of(7, 7),
+  });
+  followed.set('b', { externalId: 'b', stamp: 0, metadata: '{}', text: 'another text', vector: Float32Array.of(7, 7) });
+  const made: string[] = [];
+  embedded = (some) => void made.push(...some);
+  const over = new AbortController();
+  const following = drive(over.signal);
+  await eventually('all are followed', () => followed.has('c'));
+  over.abort();
+  await expect(following).rejects.toBeInstanceOf(Superseded);
+  expect(made).toEqual(['text of b', 'text of c']);
+  expect(followed.get('a')).toMatchObject({ metadata: '{}', vector: Float32Array.of(7, 7) });
+  expect(followed.get('b')).toMatchObject({ text: 'text of b', vector: Float32Array.of(1, 0) });
+});
+
+test('a node that does not tell what it is filled with has all of them embedded', async () => {
+  write('a');
+  isTold = false;
+  await kept({ wanted: 'back' });
+  await drive();
+  expect((await recordNow()).state).toBe('retiring');
+  expect(followed.get('a')?.vector).toEqual(Float32Array.of(1, 0));
+});
+
+test('who switches by itself does not where the collection would take no items afterwards', async () => {
+  const bytes = { before: 10, after: 30 };
+  compared = () => ({ ...NOTHING_COMPARED, bytes });
+  await reembedding('filling', { compared: undefined }, { quota: { items: null, bytes: 20 } });
+  const over = new AbortController();
+  const following = drive(over.signal);
+  await eventually('it is told', async () => (await recordNow()).waitsFor !== undefined);
+  over.abort();
+  await expect(following).rejects.toBeInstanceOf(Superseded);
+  const record = await recordNow();
+  expect(record).toMatchObject({
+    state: 'ready',
+    waitsFor: expect.stringMatching(/beyond its quota of 20 \(quota.bytes\).*POST \/v1\/jobs\/reembed-r\/switch/),
+  });
+  expect(reshardJob(record, clock.wallMs()).result).toMatchObject({
+    warning: expect.stringMatching(
+      /^with the new vectors the collection takes 30 bytes of disk, beyond its quota of 20/,
+    ),
+  });
+  // Whoever asks for it has read that.
+  const value = reshardToValue({ ...record, reembed: { ...record.reembed!, wanted: 'switch' } });
+  await store.transact([], [{ type: 'put', key: KEY, value }]);
+  await drive();
+  expect((await recordNow()).state).toBe('retiring');
+});
+
+test('clients that write faster than the model are told of, and slowed where somebody waits for the switch', async () => {
+  // Each text takes a tenth of a second, and two are written meanwhile, until clients have to write less.
+  let isFast = true;
+  embedded = (some) => {
+    clock.advance(some.length * 100);
+    if (isFast) for (let n = 0; n < some.length * 2; n += 1) write(`w-${changes.length}`);
+  };
+  for (let n = 0; n < 40; n += 1) write(`w-${n}`);
+  const asked: number[] = [];
+  limited = (perSecond) => {
+    asked.push(perSecond);
+    isFast = false;
+  };
+  const told = new Set<string>();
+  await reembedding('ready', {});
+  const unwatch = store.watch(KEY, (await store.list(KEY)).revision, (events) => {
+    for (const event of events) if (event.type === 'put') told.add(reshardFromEntry(event).waitsFor ?? '');
+  });
+  await drive();
+  unwatch();
+  expect((await recordNow()).state).toBe('retiring');
+  expect(Math.max(...asked)).toBeLessThan(20);
+  expect([...told]).toContainEqual(
+    expect.stringMatching(
+      /^clients write faster than texts are embedded: \d+ changes wait, and clients may write \d+ op/,
+    ),
+  );
+});
+
+test('the vectors of before are not kept where clients write faster than their model', async () => {
+  await kept();
+  write('a');
+  for (let n = 0; n < 200_100; n += 1) changes.push('a');
+  let n = 0;
+  embedded = (some) => {
+    clock.advance(600);
+    for (let i = 0; i < 3_000; i += 1) write('a', `text ${(n += 1)} of ${some.length}`);
+  };
+  await drive();
+  expect(await jobNow()).toMatchObject({
+    state: 'done',
+    error: expect.stringMatching(
+      /changes wait for the vectors of before: clients write faster than texts are embedded$/,
+    ),
+  });
+});
+
+test('what is noted for a job that is paused has a bound', async () => {
+  await reembedding('ready', { isPaused: true });
+  for (let n = 0; n < 1_000_000; n += 1) changes.push('a');
+  await drive();
+  expect(await recordNow()).toMatchObject({ state: 'ready', error: null });
+  changes.push('a');
+  await drive();
+  expect(await recordNow()).toMatchObject({
+    state: 'cancelling',
+    error: 'it was paused while 1000001 changes were written, which its shards note: begin it anew',
+  });
+});
+
+test('there is a way back to the model of a first text that came after it began', async () => {
+  await reembedding('ready', { wanted: 'switch', switch: 'manual', keepHours: 1 });
+  const record = await recordNow();
+  const from = { ...record.from, model: { dim: 2, embeddingModel: null, embedding: null } };
+  await store.transact([], [{ type: 'put', key: KEY, value: reshardToValue({ ...record, from }) }]);
+  await drive();
+  expect(await recordNow()).toMatchObject({ state: 'kept', to: { uid: 'used', model: { embeddingModel: 'm' } } });
+});
+
+test.each([
+  ['filling', 'paused'],
+  ['ready', 'paused'],
+  ['cancelling', 'running'],
+  ['failed', 'failed'],
+] as const)('a paused job that is %s is shown as %s', async (state, shown) => {
+  await reembedding(state, { isPaused: true });
+  expect(reshardJob(await recordNow(), clock.wallMs()).state).toBe(shown);
 });

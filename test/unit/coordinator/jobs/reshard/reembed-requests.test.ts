@@ -1,3 +1,4 @@
+import { mustNotBeUnderWay } from '../../../../../coordinator/jobs/reshard/reshard-requests';
 import { type ReembedChange, ReembedRequests } from '../../../../../coordinator/jobs/reshard/reembed-requests';
 import {
   NOTHING_COPIED,
@@ -11,10 +12,10 @@ import { ManualClock } from '../../../../support/manual-clock';
 const HOUR_MS = 3_600_000;
 const clock = new ManualClock();
 
-/** Asks it of a job that is kept for an hour more. */
-async function asked(change: ReembedChange, more: Partial<Reembed>): Promise<Reembed | undefined> {
+/** A job that is kept for an hour more. */
+function kept(more: Partial<Reembed>): ReshardRecord {
   const switchedAt = new Date(clock.wallMs() - HOUR_MS).toISOString();
-  const record = {
+  return {
     id: 'r',
     identity: 'c',
     name: 'c',
@@ -34,6 +35,11 @@ async function asked(change: ReembedChange, more: Partial<Reembed>): Promise<Ree
       ...more,
     },
   } as unknown as ReshardRecord;
+}
+
+/** Asks it of such a job. */
+async function asked(change: ReembedChange, more: Partial<Reembed>): Promise<Reembed | undefined> {
+  const record = kept(more);
   const requests = new ReembedRequests({
     clock,
     store: { transact: async () => ({ applied: true, revision: 2 }) },
@@ -71,4 +77,21 @@ test('nobody goes back while items are missing in the vectors of before, and it 
     message: expect.stringContaining('makes no vector of 2 items, such as "a", "b": give them texts'),
   });
   expect(await asked({ type: 'back' }, { unmade: [] })).toMatchObject({ wanted: 'back' });
+});
+
+test('a pause is refused in the words that the job is shown with', async () => {
+  await expect(asked({ type: 'pause' }, {})).rejects.toThrow('job reembed-r can’t be paused while it is switched');
+});
+
+test.each([
+  [{}, /can go back to the vectors of before until 20.*POST \/v1\/jobs\/reembed-r\/back/],
+  [
+    { wanted: 'back' },
+    /goes back to the vectors of before: wait for job reembed-r, or keep the new ones \(POST .*\/switch\)/,
+  ],
+  [{ isEnding: true }, /is giving its vectors of before up: wait for job reembed-r/],
+] as const)('what another has to wait for is told: %j', (more, told) => {
+  expect(() => mustNotBeUnderWay(kept(more))).toThrow(
+    expect.objectContaining({ message: expect.stringMatching(told) }),
+  );
 });

@@ -8,6 +8,7 @@ import { UpkeepRequests } from '../../../../../coordinator/jobs/upkeep/upkeep-re
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
 import type { CollectionRecord } from '../../../../../coordinator/service/collections/collection-record';
 import {
+  reshardJobId,
   reshardPath,
   type ReshardRecord,
   type ReshardState,
@@ -209,14 +210,22 @@ test('it is not done while other shards are to take over, which may hold what wa
   await drive();
   await requests.purge('c', true);
   replicas.setAll('done');
-  await reaches(PURGE, { state: 'running', done: 4, waitsFor: 'the reshard or reindex that is under way' });
+  await reaches(PURGE, {
+    state: 'running',
+    done: 4,
+    waitsFor: `job ${reshardJobId(RESHARD)}, which gives the collection other shards`,
+  });
   expect(await purgeState()).toBe('running');
   replicas.uid = 'shards-2';
   replicas.setAll('none');
   await reshard('retiring');
   await eventually('the others begin', () => replicas.begun.every((times) => times === 2));
   replicas.setAll('done');
-  await reaches(PURGE, { state: 'running', done: 4, waitsFor: 'the reshard or reindex that is under way' });
+  await reaches(PURGE, {
+    state: 'running',
+    done: 4,
+    waitsFor: `job ${reshardJobId(RESHARD)}, which gives the collection other shards`,
+  });
   await reshard(null);
   await reaches(PURGE, { state: 'done' });
   expect(replicas.begun).toEqual([2, 2]);

@@ -42,6 +42,38 @@ describe('TokenBudget', () => {
     });
   });
 
+  test('jobs leave a fifth of the day to others, and go on the next day', async () => {
+    const one = budget(100);
+    let running = 0;
+    let most = 0;
+    const job = (tokens: number): Promise<void> =>
+      one.ofJob(tokens, async () => {
+        running += tokens;
+        most = Math.max(most, running);
+        await one.take(tokens);
+        running -= tokens;
+      });
+    const refused = {
+      kind: 'rate_limited',
+      message: expect.stringMatching(
+        /^Jobs leave a fifth of the 100 tokens .* \(tokens_per_day\); they go on at 00:00/,
+      ),
+    };
+    await one.take(20);
+    // Those that are admitted together do not come to more either.
+    const settled = await Promise.allSettled([job(25), job(25), job(25)]);
+    expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
+    expect(most).toBe(50);
+    await expect(job(20)).rejects.toMatchObject(refused);
+    await job(10);
+    // What other processes take counts as well.
+    await expect(budget(100).ofJob(1, async () => undefined)).rejects.toMatchObject(refused);
+    await one.take(20);
+    clock.advance(DAY_MS);
+    await job(80);
+    await expect(job(1)).rejects.toMatchObject(refused);
+  });
+
   test('begins anew each day', async () => {
     const one = budget(100);
     await one.take(100);

@@ -43,6 +43,31 @@ describe('TextQueue', () => {
     expect(order).toBe('qqqpqqqpq');
   });
 
+  test('jobs come after both, and have every fourth turn of what queries leave', () => {
+    const queue = new TextQueue<string>();
+    queue.add('job', waiting('j', Array<number>(9).fill(1)));
+    queue.add('passage', waiting('p', Array<number>(5).fill(1)));
+    queue.add('query', waiting('q', [1, 1, 1, 1]));
+    const order = Array.from({ length: 18 }, () => namesOf(queue.take(ONE))[0][0]).join('');
+    expect(order).toBe('qqqpqppjppjjjjjjjj');
+  });
+
+  test('jobs take one text at once, and nothing ahead, as long as queries come', () => {
+    const queue = new TextQueue<string>({ jobsYield: true });
+    queue.add('job', waiting('j', Array<number>(100).fill(10)));
+    expect(queue.take(MANY)).toHaveLength(16);
+    queue.add('query', waiting('q', [10]));
+    expect(namesOf(queue.take(MANY))).toEqual(['q0']);
+    expect(queue.take(MANY, true)).toBeNull();
+    for (let turn = 0; turn < 32; turn += 1) expect(queue.take(MANY)).toHaveLength(1);
+    expect(queue.take(MANY, true)).toHaveLength(16);
+    // What queries and clients wait for goes ahead at any time.
+    queue.add('query', waiting('q', [10]));
+    queue.add('passage', waiting('p', [10]));
+    expect([queue.take(MANY, true), queue.take(MANY, true)].map(namesOf)).toEqual([['q0'], ['p0']]);
+    expect(queue.take(MANY, true)).toBeNull();
+  });
+
   test('a dropped call leaves nothing behind', () => {
     const queue = new TextQueue<string>();
     queue.add('query', waiting('a', [1, 1]));

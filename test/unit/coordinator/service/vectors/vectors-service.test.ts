@@ -477,6 +477,47 @@ describe('export', () => {
     expect(new Set(seen).size).toBe(1400);
   });
 
+  test('is of one model: its head and first page of the same, and it ends at a switch', async () => {
+    const embedding = new PlainEmbedding([markingModel('old', 2, 1), markingModel('new', 3, 2)]);
+    const { service, vectors, shards } = await setUp({ embedding, dim: 2 });
+    for (let from = 0; from < 1500; from += 500)
+      await vectors.upsert(
+        'c',
+        Array.from({ length: 500 }, (_, i) => textItem(`t${from + i}`, `text ${from + i}`)),
+      );
+    const resharder = await service.driveReshards(ONLY_DRIVER, 0);
+    const reembedded = (model: string): Promise<unknown> =>
+      service.collections.reembed('c', {
+        embedding: { model: `local:${model}` },
+        onNoText: 'fail',
+        compare: { sample: 1 },
+        switch: 'auto',
+        keepHours: 0,
+      });
+    const isOfDim = (dim: number): Promise<void> =>
+      eventually(`it has vectors of ${dim}`, async () => (await service.collections.get('c')).dim === dim);
+    // It switches between the look at the collection and the first page.
+    let looked: (() => Promise<void>) | null = async () => {
+      looked = null;
+      await reembedded('new');
+      await isOfDim(3);
+    };
+    shards.intercept = async (call) => {
+      if (call === 'scan' && looked !== null) await looked();
+    };
+    const { collection, pages } = await vectors.export('c', 10_000);
+    expect(collection.dim).toBe(3);
+    for await (const page of pages) for (const { vector } of page) expect(vector).toHaveLength(3);
+    const second = await vectors.export('c', 10_000);
+    await reembedded('old');
+    await isOfDim(2);
+    const read = async (): Promise<void> => {
+      for await (const page of second.pages) for (const { vector } of page) expect(vector).toHaveLength(3);
+    };
+    await expect(read()).rejects.toMatchObject({ kind: 'remodelled' });
+    await resharder.close();
+  });
+
   test('fails while it is read when a shard is lost, instead of ending early', async () => {
     const { shards, vectors } = await setUp();
     await vectors.upsert('c', numbered(3000));

@@ -436,6 +436,7 @@ const WHOLE: { readonly [Kind in ReadKind]: RequestOf<Kind> extends null ? null 
     versions: true,
     expiries: true,
     dates: true,
+    filling: true,
     bytesMax: 2 ** 20,
     filter,
   },
