@@ -49,6 +49,7 @@ module.exports = {
   transformIgnorePatterns: ['/node_modules/(?!jose/)'],
   sandboxInjectedGlobals: SANDBOX_INJECTED_GLOBALS,
   moduleNameMapper: { '^fast-check$': '<rootDir>/test/support/values/fixed-seeds.ts' },
+  globalSetup: '<rootDir>/scripts/jest/memory-folder.cjs',
   setupFilesAfterEnv: ['<rootDir>/test/support/time-limit.js'],
   testSequencer: '<rootDir>/scripts/jest/test-sequencer.cjs',
   // On two cores: what starts processes mostly waits for them, and one worker of three computes meanwhile. With

@@ -35,13 +35,20 @@ type Random = () => number;
 
 const pause = (ms: number): Promise<void> => new Promise((wake) => setTimeout(wake, ms));
 
+/** What happens to drivers. */
+interface Faults {
+  counts: Map<string, number>;
+  /** How often, of 1. */
+  often: () => number;
+}
+
 /**
  * The shards as a process sees them whose calls fail, lose their answers, or take their time: also after the process is
  * gone.
  */
-function faulty(client: ShardClient, random: Random, counts: Map<string, number>): ShardClient {
+function faulty(client: ShardClient, random: Random, { counts, often }: Faults): ShardClient {
   const around = async <Result>(run: () => Promise<Result>, isWrite: boolean): Promise<Result> => {
-    const draw = random();
+    const draw = random() / often();
     const count = (fault: string): void => void counts.set(fault, (counts.get(fault) ?? 0) + 1);
     if (draw < 0.02) {
       count('failed call');
@@ -52,7 +59,7 @@ function faulty(client: ShardClient, random: Random, counts: Map<string, number>
       await pause(20 + random() * 400);
     }
     const result = await run();
-    if (draw > 0.985) {
+    if (draw > 0.06 && draw < 0.075) {
       count('lost answer');
       throw new QuiverError(isWrite ? 'commit_unknown' : 'unavailable', 'an answer that was lost');
     }
@@ -62,13 +69,13 @@ function faulty(client: ShardClient, random: Random, counts: Map<string, number>
 }
 
 /** The cluster store as a process sees it whose answers get lost. */
-function losing(store: ClusterStore, random: Random, counts: Map<string, number>): ClusterStore {
+function losing(store: ClusterStore, random: Random, { counts, often }: Faults): ClusterStore {
   return {
     get: (key) => store.get(key),
     list: (prefix) => store.list(prefix),
     transact: async (guards, changes) => {
       const result = await store.transact(guards, changes);
-      if (random() > 0.03) return result;
+      if (random() > 0.03 * often()) return result;
       counts.set('lost answer of the store', (counts.get('lost answer of the store') ?? 0) + 1);
       throw new QuiverError('commit_unknown', 'an answer that was lost');
     },
@@ -112,6 +119,8 @@ class Schedule {
   private readonly said: string[] = [];
   private isStopped = false;
   private version = 0;
+  /** Drivers since the number of shards was last changed. */
+  private replaced = 0;
   private readonly random: Random;
 
   private constructor(
@@ -215,6 +224,7 @@ class Schedule {
   }
 
   private async reshard(shards: number): Promise<void> {
+    this.replaced = 0;
     const [service] = this.coordinators;
     let isCancelled = false;
     await eventually('a reshard begins', async () => {
@@ -243,24 +253,27 @@ class Schedule {
     }).catch(last);
   }
 
-  /** One driver after the other, and two for a while each time; what one has under way when it is replaced goes on. */
+  /**
+   * One driver after the other, and two for a while each time; what one has under way when it is replaced goes on.
+   * Those of one reshard live longer and longer, and their calls fail less and less often: so a slow machine comes to
+   * its end, too.
+   */
   private async drivers(random: Random): Promise<void> {
+    const faults = { counts: this.counts, often: () => 6 / (6 + this.replaced) };
     const begin = async (): Promise<Resharder> => {
-      const resharder = this.resharder(
-        faulty(this.node.client, random, this.counts),
-        losing(this.store, random, this.counts),
-      );
+      const resharder = this.resharder(faulty(this.node.client, random, faults), losing(this.store, random, faults));
       await resharder.start();
       return resharder;
     };
     let running = await begin();
     const ending: Promise<void>[] = [];
     while (!this.isStopped) {
-      await pause(200 + random() * 1500);
+      await pause((200 + random() * 1500) / faults.often());
       const next = await begin();
       await pause(random() * 200);
       ending.push(running.close());
       running = next;
+      this.replaced += 1;
       this.counts.set('replaced driver', (this.counts.get('replaced driver') ?? 0) + 1);
     }
     await Promise.all([...ending, running.close()]);

@@ -27,31 +27,39 @@ const SAVED = ['s0', 's1', 's2', 's3', 's4', 's5'];
 
 type Random = () => number;
 
+/** What happens to a driver. */
+interface Faults {
+  /** How often its calls fail, of 1. */
+  often: () => number;
+  isDead: () => boolean;
+}
+
 const pause = (ms: number): Promise<void> => new Promise((wake) => setTimeout(wake, ms));
 
 /** The shards as a driver sees them whose calls fail, come late, and lose their answers. */
-function faulty(client: ShardClient, random: Random, isDead: () => boolean): ShardClient {
+function faulty(client: ShardClient, random: Random, { often, isDead }: Faults): ShardClient {
   const around = async <Result>(run: () => Promise<Result>, isWrite: boolean): Promise<Result> => {
-    const draw = random();
+    const draw = random() / often();
     if (isDead()) throw new QuiverError('unavailable', 'the process is gone');
     if (draw < 0.03) throw new QuiverError('unavailable', 'a call that failed');
     if (draw < 0.1) await pause(10 + random() * 200);
     const result = await run();
-    if (draw > 0.97) throw new QuiverError(isWrite ? 'commit_unknown' : 'unavailable', 'an answer that was lost');
+    if (draw > 0.1 && draw < 0.13)
+      throw new QuiverError(isWrite ? 'commit_unknown' : 'unavailable', 'an answer that was lost');
     return result;
   };
   return callsOf(client, around);
 }
 
 /** The cluster store as a driver sees it: its answers get lost, and once it is dead it changes nothing any more. */
-function losing(store: ClusterStore, random: Random, isDead: () => boolean): ClusterStore {
+function losing(store: ClusterStore, random: Random, { often, isDead }: Faults): ClusterStore {
   return {
     get: (key) => store.get(key),
     list: (prefix) => store.list(prefix),
     transact: async (guards, changes) => {
       if (isDead()) throw new QuiverError('unavailable', 'the process is gone');
       const result = await store.transact(guards, changes);
-      if (random() < 0.04) throw new QuiverError('commit_unknown', 'an answer that was lost');
+      if (random() < 0.04 * often()) throw new QuiverError('commit_unknown', 'an answer that was lost');
       return result;
     },
     watch: (prefix, after, listener) => store.watch(prefix, after, listener),
@@ -84,6 +92,8 @@ class Life {
   private readonly own = new Map<string, number>();
   private readonly unknown = new Set<string>();
   private value = 0;
+  /** Drivers of this round. */
+  private drivers = 0;
 
   private constructor(
     private readonly held: RestoringNode,
@@ -132,6 +142,7 @@ class Life {
 
   /** The collection is emptied, a restore begins, and clients write beside it. */
   private async round(): Promise<void> {
+    this.drivers = 0;
     await this.clear();
     const { uid } = await this.record();
     const shards = 1 + Math.floor(this.random() * 4);
@@ -251,19 +262,25 @@ class Life {
     );
   }
 
-  /** One driver after the other; each is left at any moment. */
+  /**
+   * One driver after the other; each is left at any moment. Those of a round live longer and longer, and their calls
+   * fail less and less often: so a slow machine comes to its end, too.
+   */
   private async drive(): Promise<void> {
+    const often = (): number => 6 / (6 + this.drivers);
     const endings: Promise<unknown>[] = [];
     while (!this.isOver) {
       const leadership = { ...(await this.leaderships.next()) } as { guard: Guard | null };
       let isDead = false;
+      const faults = { often, isDead: () => isDead };
       const view = {
-        shardClient: faulty(this.held.client, this.random, () => isDead),
-        store: losing(this.held.store, this.random, () => isDead),
+        shardClient: faulty(this.held.client, this.random, faults),
+        store: losing(this.held.store, this.random, faults),
       };
       const drivers = await Drivers.start(await this.held.service(view), leadership);
       this.counts.driver += 1;
-      const untilMs = performance.now() + 200 + this.random() * 3_000;
+      this.drivers += 1;
+      const untilMs = performance.now() + (200 + this.random() * 3_000) / often();
       while (!this.isOver && performance.now() < untilMs) await pause(20);
       if (this.random() < 0.5) isDead = true;
       leadership.guard = null;
