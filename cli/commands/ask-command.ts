@@ -82,10 +82,26 @@ function printSupport({ output, messages }: CommandContext, answer: AnswerAnswer
   for (const { text, citations } of answer.sentences) {
     output.write(`\n${printableLines(text)}\n`);
     if (citations.length === 0) output.write('  no support was found\n');
-    for (const { external_id: id, page, quote } of citations) {
-      const place = `${printable(id)}${page === undefined ? '' : `, page ${page}`}`;
-      output.write(`  “${printable(quote.replace(/\s+/g, ' '))}” (${place})\n`);
+    for (const citation of citations) {
+      const place = placeOf(citation, answer.sources);
+      output.write(`  “${printable(citation.quote.replace(/\s+/g, ' '))}” (${printable(place)})\n`);
     }
   }
   if (answer.finish !== 'stop') messages.write(`the model stopped early: ${answer.finish}\n`);
+}
+
+type Citation = AnswerAnswer['sentences'][number]['citations'][number];
+
+/** Where a person finds the quote: file, page and headings; of what is no document, the id. */
+function placeOf({ number, external_id: id, page }: Citation, sources: AnswerAnswer['sources']): string {
+  const found = sources.find((one) => one.number === number);
+  const file = found?.document_key ?? found?.source;
+  // A chunk beside the one that was found may be of another section.
+  const headings = found?.external_id === id ? (found.headings ?? []) : [];
+  const parts = [
+    file === undefined || file === '' ? id : file,
+    ...(page === undefined ? [] : [`page ${page}`]),
+    ...(headings.length === 0 ? [] : [headings.join(' › ')]),
+  ];
+  return parts.join(', ');
 }

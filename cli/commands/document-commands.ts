@@ -1,25 +1,30 @@
-import type { Command } from 'commander';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { createHash } from 'node:crypto';
-import { readdir, readFile, stat } from 'node:fs/promises';
-import { basename, join, relative, sep } from 'node:path';
-import type { QuiverClient } from '../../clients/typescript/src/index';
+import { type Command, Option } from 'commander';
 import type { Document } from '../../clients/typescript/src/generated/api-types';
-import { BadRequestError, RateLimitError } from '../../clients/typescript/src/errors';
+import type { DocumentOptions as NewDocumentOptions } from '../../clients/typescript/src/index';
 import type { CommandContext } from '../command-context';
 import { CommandError, EXIT_CODES } from '../command-error';
+import { type AddReport, DocumentAdding } from '../documents/adding';
+import { type AddFailure, DOCUMENT_SUFFIXES, documentsIn } from '../documents/folder-documents';
 import { count, printJson, size } from '../terminal/print';
 import { showProgress } from '../terminal/progress';
-import { table } from '../terminal/table';
-import { type ConnectionOptions, connect, connected, jsonObject, wholeNumber } from './connected-command';
+import { printable, table } from '../terminal/table';
+import {
+  type ConnectionOptions,
+  connect,
+  connected,
+  jsonObject,
+  positiveNumber,
+  wholeNumber,
+} from './connected-command';
 
-/** Of the files that a folder's documents are. */
-const SUFFIXES = ['txt', 'md', 'markdown', 'html', 'htm', 'pdf', 'docx', 'csv', 'jsonl', 'ndjson'];
-/** Documents that wait in the service, or are stored, at once. */
-const AT_ONCE = 64;
-const LOOK_MS = 500;
-/** Between two attempts, where the service is busy with documents of others. */
-const BUSY_MS = { first: 1_000, longest: 30_000 };
+/** Of names that are told of many. */
+const SHOWN = 10;
+/** Longer than the window of the service's rate limit. */
+const RATE_OVER_MS = 150_000;
+/** Waits for one reason that are told each; of shorter ones, the first. */
+const TOLD_WAIT_MS = 5_000;
+/** The largest that the service gives. */
+const PAGE = 1_000;
 
 type DocumentOptions = ConnectionOptions & { json?: true };
 type AddOptions = DocumentOptions & {
@@ -29,15 +34,10 @@ type AddOptions = DocumentOptions & {
   size?: number;
   overlap?: number;
   tokens?: true;
+  prefix?: string;
+  again?: true;
+  retryFor: number;
 };
-
-/** What became of the files of `quiver documents add`. */
-interface AddReport {
-  added: number;
-  unchanged: number;
-  failed: { file: string; error: string }[];
-  ignored: number;
-}
 
 export function addDocumentCommands(program: Command, context: CommandContext): void {
   const documents = program
@@ -48,21 +48,30 @@ export function addDocumentCommands(program: Command, context: CommandContext): 
 
   command(
     'add',
-    'add files and folders; those that are there already, of the same content and options, are passed over',
+    'add files and folders; those that are there already, of the same content and options, are passed over; interrupted, the same command goes on',
   )
-    .argument('<path...>', `files, and folders with files of these endings: ${SUFFIXES.join(', ')}`)
+    .argument('<path...>', `files, and folders with files of these endings: ${DOCUMENT_SUFFIXES.join(', ')}`)
     .requiredOption('--into <collection>', 'the collection')
     .option('--metadata <json>', 'metadata of each chunk, as \'{"team": "law"}\'', jsonObject)
-    .option('--strategy <name>', 'how documents are cut: sentences, headings or fixed')
+    .addOption(new Option('--strategy <name>', 'how documents are cut').choices(['sentences', 'headings', 'fixed']))
     .option('--size <number>', 'longest chunk', wholeNumber(16, 1_000_000))
     .option('--overlap <number>', 'what a chunk shares with the next', wholeNumber(0, 500_000))
     .option('--tokens', 'size and overlap in tokens of the model, not in characters')
+    .option('--prefix <text>', 'put before each key: folders with the same names become documents of their own')
+    .option('--again', 'add what is there unchanged, too')
+    .option(
+      '--retry-for <seconds>',
+      'how long to try when the service does not answer, or is busy',
+      positiveNumber,
+      600,
+    )
     .action(async (paths: string[], options: AddOptions) => addPaths(context, paths, options));
   command('list', 'list the documents of a collection')
     .argument('<collection>')
     .action(async (collection: string, options: DocumentOptions) => {
       const found: Document[] = [];
-      for await (const document of connect(context, options).client.documents.list(collection)) found.push(document);
+      for await (const document of connect(context, options).client.documents.list(collection, { limit: PAGE }))
+        found.push(document);
       if (options.json) return printJson(context, found);
       context.output.write(
         table(
@@ -98,112 +107,86 @@ export function addDocumentCommands(program: Command, context: CommandContext): 
 
 async function addPaths(context: CommandContext, paths: string[], options: AddOptions): Promise<void> {
   const { client } = connect(context, options);
-  const report: AddReport = { added: 0, unchanged: 0, failed: [], ignored: 0 };
-  const files = await filesOf(paths, report);
-  const known = new Map<string, string | null>();
-  for await (const { document_key: key, fingerprint } of client.documents.list(options.into))
-    if (key !== null) known.set(key, fingerprint);
-  const progress = showProgress(context, { label: options.into, unit: 'documents', isQuiet: options.json === true });
-  const waiting = new Map<string, string>();
+  const { files, failed, ignored, linkedFolders } = await documentsIn(paths, options.prefix);
+  const progress = showProgress(context, {
+    label: options.into,
+    unit: 'documents',
+    isQuiet: options.json === true,
+    rateOverMs: RATE_OVER_MS,
+  });
+  const say = (line: string): void => progress.say(printable(line));
   let over = 0;
-  const look = async (): Promise<void> => {
-    for (const [id, file] of [...waiting]) {
-      const { state, error } = await client.jobs.get(id);
-      if (state !== 'done' && state !== 'failed' && state !== 'cancelled') continue;
-      waiting.delete(id);
-      over += 1;
-      if (state === 'done') report.added += 1;
-      else report.failed.push({ file, error: error ?? 'its job was cancelled' });
-    }
+  const onOver = (failure: AddFailure | null): void => {
+    if (failure !== null) say(`${failure.file}: ${failure.error}`);
+    over += 1;
     progress.report(over / files.length, over);
   };
-  const untilAtMost = async (most: number): Promise<void> => {
-    while (waiting.size > most) {
-      await look();
-      if (waiting.size > most) await sleep(LOOK_MS, undefined, { signal: context.signal });
-    }
+  let lastReason = '';
+  const onWait = (reason: string, waitMs: number | null): void => {
+    if (waitMs === null) return say(`the service waits: ${reason}`);
+    const kind = reason.replaceAll(/\d+/g, '');
+    if (waitMs >= TOLD_WAIT_MS || kind !== lastReason) say(`waiting ${Math.ceil(waitMs / 1000)} s: ${reason}`);
+    lastReason = kind;
+  };
+  const adding = new DocumentAdding(client, {
+    collection: options.into,
+    document: documentOf(options),
+    again: options.again === true,
+    patienceMs: options.retryFor * 1000,
+    signal: context.signal,
+    onOver,
+    onWait,
+  });
+  const report = (): AddReport & { ignored: number } => {
+    const { report: made } = adding;
+    return { ...made, failed: [...failed, ...made.failed], ignored };
   };
   try {
-    for (const file of files) {
-      context.signal.throwIfAborted();
-      const bytes = await readFile(file.path);
-      const fingerprint = fingerprintOf(bytes, options);
-      if (known.get(file.key) === fingerprint) {
-        report.unchanged += 1;
-        over += 1;
-        continue;
-      }
-      await untilAtMost(AT_ONCE - 1);
-      try {
-        // Its own documents that wait make room when they are stored.
-        const hasRoom = async (): Promise<boolean> => {
-          if (waiting.size === 0) return false;
-          await untilAtMost(waiting.size - 1);
-          return true;
-        };
-        waiting.set(await addFile(context, client, { ...file, bytes, fingerprint }, options, hasRoom), file.path);
-      } catch (error) {
-        if (!(error instanceof BadRequestError)) throw error;
-        over += 1;
-        report.failed.push({ file: file.path, error: error.message });
-      }
-    }
-    await untilAtMost(0);
-  } finally {
+    for (const { file, error } of failed) say(`${file}: ${error}`);
+    await adding.run(files);
+  } catch (error) {
     progress.stop();
+    if (options.json) printJson(context, report());
+    const stopped = stoppedLine(report());
+    if (context.signal.aborted)
+      throw new CommandError(`interrupted: ${stopped}`, EXIT_CODES.interrupted, { cause: error });
+    context.messages.write(`${stopped}\n`);
+    throw error;
   }
-  printReport(context, report, options);
+  progress.stop();
+  printReport(context, report(), linkedFolders, options);
 }
 
-/** Answers the job. Where too many wait, it is sent again when `hasRoom` says so, or after ever longer pauses. */
-async function addFile(
+function documentOf({ metadata, strategy, size: longest, overlap, tokens }: AddOptions): NewDocumentOptions {
+  return {
+    chunking: { strategy, size: longest, overlap, ...(tokens === true && { unit: 'tokens' as const }) },
+    ...(metadata !== undefined && { metadata }),
+  };
+}
+
+/** What became of the files until the command stopped. */
+function stoppedLine({ added, unchanged, failed, under_way: underWay, left }: AddReport): string {
+  const sofar = `${count(added)} added, ${count(unchanged)} unchanged, ${count(failed.length)} failed`;
+  const service = underWay === 0 ? '' : `${count(underWay)} more are sent, and stored without this command; `;
+  return `${sofar}, ${count(left)} left; ${service}the same command goes on from here`;
+}
+
+function printReport(
   context: CommandContext,
-  client: QuiverClient,
-  { key, path, bytes, fingerprint }: { key: string; path: string; bytes: Uint8Array; fingerprint: string },
-  options: AddOptions,
-  hasRoom: () => Promise<boolean>,
-): Promise<string> {
-  const { into, metadata } = options;
-  const chunking = chunkingOf(options);
-  for (let pauseMs = BUSY_MS.first; ; pauseMs = Math.min(2 * pauseMs, BUSY_MS.longest)) {
-    try {
-      const added = await client.documents.add(
-        into,
-        {
-          file: bytes,
-          name: basename(path),
-          document_key: key,
-          chunking,
-          fingerprint,
-          ...(metadata !== undefined && { metadata }),
-        },
-        { signal: context.signal },
-      );
-      return added.job_id;
-    } catch (error) {
-      if (!(error instanceof RateLimitError)) throw error;
-      if (await hasRoom()) continue;
-      await sleep(Math.max(pauseMs, error.retryAfterMs ?? 0), undefined, { signal: context.signal });
-    }
-  }
-}
-
-function chunkingOf({ strategy, size: longest, overlap, tokens }: AddOptions) {
-  return { strategy, size: longest, overlap, ...(tokens === true && { unit: 'tokens' as const }) };
-}
-
-/** Of all that decides what is stored of a file, as it was asked for. */
-function fingerprintOf(bytes: Uint8Array, options: AddOptions): string {
-  const asked = JSON.stringify([options.metadata ?? {}, chunkingOf(options)]);
-  return createHash('sha256').update(asked).update('\0').update(bytes).digest('hex');
-}
-
-function printReport(context: CommandContext, report: AddReport, { json }: AddOptions): void {
-  const { added, unchanged, failed, ignored } = report;
+  report: AddReport & { ignored: number },
+  linkedFolders: string[],
+  { json }: AddOptions,
+): void {
+  const { added, unchanged, failed, ignored, replaced } = report;
   if (json) printJson(context, report);
   else {
-    for (const { file, error } of failed) context.messages.write(`${file}: ${error}\n`);
-    const more = ignored === 0 ? '' : `, ${count(ignored)} of other types passed over`;
+    if (linkedFolders.length > 0)
+      context.messages.write(`linked folders are passed over; add them by their own paths: ${some(linkedFolders)}\n`);
+    if (replaced.length > 0)
+      context.messages.write(
+        `${count(replaced.length)} replaced documents of the same keys from another folder (--prefix keeps both): ${some(replaced)}\n`,
+      );
+    const more = ignored === 0 ? '' : `, ${count(ignored)} hidden or of other types passed over`;
     context.output.write(
       `${count(added)} added, ${count(unchanged)} unchanged, ${count(failed.length)} failed${more}\n`,
     );
@@ -211,31 +194,7 @@ function printReport(context: CommandContext, report: AddReport, { json }: AddOp
   if (failed.length > 0) context.exitWith(EXIT_CODES.rowsRejected);
 }
 
-/** Files by their paths within what was given, which are the keys of their documents. */
-async function filesOf(paths: string[], report: AddReport): Promise<{ path: string; key: string }[]> {
-  const files: { path: string; key: string }[] = [];
-  for (const given of paths) {
-    const found = await stat(given).catch(() => null);
-    if (found === null) throw new CommandError(`there is no file or folder ${given}`, EXIT_CODES.usage);
-    if (!found.isDirectory()) {
-      files.push({ path: given, key: basename(given) });
-      continue;
-    }
-    for (const entry of await readdir(given, { recursive: true, withFileTypes: true })) {
-      if (!entry.isFile()) continue;
-      const path = join(entry.parentPath, entry.name);
-      if (SUFFIXES.includes(/\.(\w+)$/.exec(entry.name)?.[1].toLowerCase() ?? ''))
-        files.push({ path, key: relative(given, path).split(sep).join('/') });
-      else report.ignored += 1;
-    }
-  }
-  files.sort((a, b) => (a.key < b.key ? -1 : 1));
-  for (const [i, { key, path }] of files.entries())
-    if (i > 0 && files[i - 1].key === key)
-      throw new CommandError(
-        `${files[i - 1].path} and ${path} would both be the document ${key}: ` +
-          'give a folder that has both, or add them apart',
-        EXIT_CODES.usage,
-      );
-  return files;
+function some(names: string[]): string {
+  const more = names.length > SHOWN ? ` and ${count(names.length - SHOWN)} more` : '';
+  return names.slice(0, SHOWN).map(printable).join(', ') + more;
 }

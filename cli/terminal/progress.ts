@@ -3,7 +3,7 @@ import type { CommandContext } from '../command-context';
 
 /** Without a terminal, a line so often. */
 const LINE_EVERY_MS = 10_000;
-/** The rate is that of the last while, so that the time left follows what happens now. */
+/** The rate is that of the last while, so that the time left follows what happens now, where nobody says how long. */
 const RATE_OVER_MS = 10_000;
 
 export interface Progress {
@@ -14,11 +14,16 @@ export interface Progress {
   stop(): void;
 }
 
+interface ProgressOptions {
+  label: string;
+  unit: string;
+  rowsBefore?: number;
+  /** The rate is that of so long: longer where what is counted comes in bursts. */
+  rateOverMs?: number;
+}
+
 /** A bar with rate and time left on a terminal, a line every ten seconds elsewhere, nothing when quiet. */
-export function showProgress(
-  context: CommandContext,
-  options: { label: string; unit: string; isQuiet: boolean; rowsBefore?: number },
-): Progress {
+export function showProgress(context: CommandContext, options: ProgressOptions & { isQuiet: boolean }): Progress {
   if (options.isQuiet) return { report: () => {}, say: () => {}, stop: () => {} };
   return context.messages.isTTY === true ? new BarProgress(context, options) : new LineProgress(context, options);
 }
@@ -27,7 +32,10 @@ export function showProgress(
 class Pace {
   private readonly seen: { at: number; rows: number; share: number | null }[];
 
-  constructor(rowsBefore: number) {
+  private readonly overMs: number;
+
+  constructor({ rowsBefore = 0, rateOverMs = RATE_OVER_MS }: ProgressOptions) {
+    this.overMs = rateOverMs;
     this.seen = [{ at: performance.now(), rows: rowsBefore, share: null }];
   }
 
@@ -35,7 +43,7 @@ class Pace {
     const at = performance.now();
     this.seen[0].share ??= share;
     this.seen.push({ at, rows, share });
-    while (this.seen.length > 2 && at - this.seen[0].at > RATE_OVER_MS) this.seen.shift();
+    while (this.seen.length > 2 && at - this.seen[0].at > this.overMs) this.seen.shift();
   }
 
   get rowsPerSecond(): number {
@@ -56,9 +64,9 @@ class BarProgress implements Progress {
 
   constructor(
     private readonly context: CommandContext,
-    private readonly options: { label: string; unit: string; rowsBefore?: number },
+    private readonly options: ProgressOptions,
   ) {
-    this.pace = new Pace(options.rowsBefore ?? 0);
+    this.pace = new Pace(options);
     this.bar = new SingleBar(
       {
         format: '{label} {bar} {percent}  {rows}  {rate}  {left}',
@@ -107,9 +115,9 @@ class LineProgress implements Progress {
 
   constructor(
     private readonly context: CommandContext,
-    private readonly options: { label: string; unit: string; rowsBefore?: number },
+    private readonly options: ProgressOptions,
   ) {
-    this.pace = new Pace(options.rowsBefore ?? 0);
+    this.pace = new Pace(options);
   }
 
   report(share: number | null, rows: number): void {

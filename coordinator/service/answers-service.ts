@@ -27,6 +27,8 @@ export interface AnswerSource {
   score: number;
   /** What its metadata say of its place in a document; absent: they don't. */
   documentId?: string | number;
+  /** The caller's own id of it, as a path. */
+  documentKey?: string;
   chunkIndex?: number;
   page?: number;
   start?: number;

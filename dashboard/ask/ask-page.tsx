@@ -212,7 +212,7 @@ function SourceRow({
   }, [shown]);
   const [before, quote, after] = partsOf(source.text, shown);
   const place = [
-    source.source,
+    source.document_key ?? source.source,
     ...(source.page === undefined ? [] : [`page ${source.page}`]),
     ...(source.headings ?? []),
   ].filter((part) => part !== undefined);

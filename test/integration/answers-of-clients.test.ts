@@ -125,6 +125,16 @@ describe('quiver ask', () => {
     expect(llm.prompt).toContain(QUESTION);
   });
 
+  test('says where a quote stands: the file of the folder, the page and the headings', async () => {
+    const place = { document_key: 'law/book.pdf', source: 'book.pdf', page: 12, headings: ['2 Ice', '2.1 Melt'] };
+    const metadata = { n: 77, document_id: 'law', chunk_index: 4, ...place };
+    await client.collection('rivers').upsert({ external_id: 'placed', text: SNOW, metadata });
+    llm.script = { text: TEXT };
+    const { output } = await cli.succeed(ask('-k', '1', '--where', 'n = 77'));
+    expect(output).toContain('  “rivers flood in spring” (law/book.pdf, page 12, 2 Ice › 2.1 Melt)\n');
+    await client.collection('rivers').delete('placed');
+  });
+
   test('prints JSON in one piece, and asks the model that is named', async () => {
     llm.script = { text: TEXT };
     const { output } = await cli.succeed(

@@ -108,6 +108,26 @@ test('the first example of the README runs word for word, and stands in the serv
   ).toEqual(['jupiter', 'mars']);
 });
 
+test('the other examples of the README run word for word behind the first', async () => {
+  const page = readFileSync(join(CLIENT, 'README.md'), 'utf8');
+  const [first] = /(?<=^```ts\n)[\s\S]*?(?=^```$)/m.exec(page) ?? [''];
+  const others = [...page.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(([, text]) => text);
+  expect(others.length).toBeGreaterThan(4);
+  const imports = others.flatMap((text) => text.match(/^import .*;$/gm) ?? []);
+  // Their names are those of one example each.
+  const blocks = others.map((text) => `{\n${text.replaceAll(/^import .*;$/gm, '')}}`);
+  const given = `
+    const session = { accessToken: async () => 'a token' };
+    function* rowsOfFile() {
+      yield { external_id: 'earth', text: 'Earth has one moon.', metadata: { moons: 1 } };
+    }`;
+  await server.call('DELETE', '/v1/collections/planets');
+  write('all.mjs', [...imports, first, given, ...blocks].join('\n'));
+  const printed = node(['all.mjs']);
+  for (const line of [/^jupiter 0\.\d+$/m, /^1$/m, /^saturn 384 /m, /^manuals\/pumps\.md 1$/m])
+    expect(printed).toMatch(line);
+});
+
 test('its types hold in strict programs of both kinds', () => {
   const body = `
     const client = new QuiverClient({ url: 'http://localhost:8000', apiKey: 'key', retry: { retries: 1 } });

@@ -36,7 +36,7 @@ const FLOORS: Record<string, string[][]> = {
     ['main.ts'],
     ['program.ts'],
     ['commands/'],
-    ['export/', 'import/', 'migrate/'],
+    ['documents/', 'export/', 'import/', 'migrate/'],
     ['formats/', 'writing/'],
     ['connection/', 'filters/', 'terminal/'],
     ['command-context.ts', 'command-error.ts', 'generated/'],

@@ -130,8 +130,9 @@ function placeOf(number: number, { externalId, documentId, page }: ChunkIdentity
 
 function sourcesJson(sources: readonly AnswerSource[]): string {
   const each = sources.map((one) => {
-    const { chunkIndex, start, end, headings, source, text } = one;
-    const members = { ...placeOf(one.number, one), chunk_index: chunkIndex, start, end, headings, source, text };
+    const { documentKey, chunkIndex, start, end, headings, source, text } = one;
+    const own = { document_key: documentKey, chunk_index: chunkIndex, start, end, headings, source, text };
+    const members = { ...placeOf(one.number, one), ...own };
     return `{"score":${scoreJson(one.score)},${JSON.stringify(members).slice(1)}`;
   });
   return `[${each.join(',')}]`;

@@ -125,6 +125,7 @@ export const answerAnswer = z.object({
       z.object({
         number,
         ...place,
+        document_key: z.string().optional().meta({ description: 'As it was given, such as its path in a folder.' }),
         score: z.number(),
         chunk_index: z.int().optional(),
         start: z.number().optional().meta({ description: 'Where the chunk begins in its document, by its metadata.' }),

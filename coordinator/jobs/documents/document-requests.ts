@@ -47,7 +47,7 @@ const STORING_MS = 20_000;
 /** Documents as a whole, and the jobs that store them. */
 export class DocumentRequests implements DocumentsService {
   private sweeping: NodeJS.Timeout | null = null;
-  /** Bytes of files that come through this process, by their ids. */
+  /** Bytes that are still to come of files that come through this process, at most, by their ids. */
   private readonly arriving = new Map<string, number>();
 
   constructor(
@@ -83,7 +83,7 @@ export class DocumentRequests implements DocumentsService {
     const holders = [`collection:${identity}`, ...(holder === undefined ? [] : [`key:${holder}`])];
     await this.reserve(id, Math.min(bytesMax ?? Infinity, config.uploadBytesMax), holders);
     try {
-      await files.put(id, this.touching(id, seen.content()));
+      await files.put(id, this.coming(id, seen.content()));
       await room.fill(id, seen.bytes);
     } catch (error) {
       await this.discard({ id });
@@ -325,8 +325,8 @@ export class DocumentRequests implements DocumentsService {
     }
   }
 
-  /** Notes now and then that a file still comes. */
-  private async *touching(id: string, content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  /** Notes how much of a file is still to come, and now and then that it comes. */
+  private async *coming(id: string, content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     const { clock, room } = this.parts;
     let touchedMs = clock.monotonicMs();
     for await (const piece of content) {
@@ -335,6 +335,8 @@ export class DocumentRequests implements DocumentsService {
         await room.touch(id);
       }
       yield piece;
+      // It is written, and so what the disk has left is less already.
+      this.arriving.set(id, Math.max(0, this.arriving.get(id)! - piece.length));
     }
   }
 

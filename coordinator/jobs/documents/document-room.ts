@@ -106,7 +106,7 @@ export class DocumentRoom {
       const grown = sums.map((sum) => grownBy(sum, before, after));
       if (isNew && !this.fits(sums, grown)) {
         // What was seen last may be of some time ago.
-        if (isSure) throw this.full(sums, grown);
+        if (isSure) throw this.full(grown);
         isSure = true;
         continue;
       }
@@ -153,15 +153,14 @@ export class DocumentRoom {
     );
   }
 
-  private full([total, ...own]: Sum[], [grown]: Sum[]): QuiverError {
+  /** Without numbers: they would tell of the documents of other keys. */
+  private full([grown]: Sum[]): QuiverError {
     const { filesMax, bytesMax } = this.parts.bounds;
     const isShare = grown.files <= filesMax && grown.bytes <= bytesMax;
-    const most = own.reduce((a, b) => (a.bytes > b.bytes ? a : b), NOTHING);
     const what = isShare
-      ? `${most.files} documents of this collection, or this key, of ${most.bytes} bytes wait to be stored, ` +
-        'and no more than is left for all others'
-      : `${total.files} documents of ${total.bytes} bytes wait to be stored`;
-    return new QuiverError('overloaded', `server busy: ${what}; add more when some are`);
+      ? 'documents of this collection, or of this key, that wait to be stored have as much room as is left for all others'
+      : 'documents that wait to be stored have all the room that there is for them';
+    return new QuiverError('overloaded', `server busy: ${what}; add more when some are stored`);
   }
 }
 

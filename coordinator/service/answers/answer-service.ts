@@ -44,7 +44,7 @@ export interface AnswerServiceOptions {
 type Caller = Parameters<AnswersService['answer']>[1];
 
 /** What a source's metadata may say of its place in a document. */
-const PLACE_FIELDS = ['document_id', 'chunk_index', 'page', 'start', 'end', 'headings', 'source'];
+const PLACE_FIELDS = ['document_id', 'document_key', 'chunk_index', 'page', 'start', 'end', 'headings', 'source'];
 /** Of a passage, of the prompt that has it, and of the prompt as it is sent. */
 const HELD_PER_CHARACTER = 6;
 /** From here on, errors are not the caller's. */
@@ -486,10 +486,11 @@ function placeOf(metadata: string): Omit<AnswerSource, 'number' | 'externalId' |
     const value = place[name];
     return typeof value === 'number' ? value : undefined;
   };
-  const { document_id: documentId, headings, source } = place;
+  const { document_id: documentId, document_key: documentKey, headings, source } = place;
   const isTexts = Array.isArray(headings) && headings.every((one) => typeof one === 'string');
   return {
     ...(typeof documentId === 'string' || typeof documentId === 'number' ? { documentId } : {}),
+    ...given('documentKey', typeof documentKey === 'string' ? documentKey : undefined),
     ...given('chunkIndex', numberIn('chunk_index')),
     ...given('page', numberIn('page')),
     ...given('start', numberIn('start')),

@@ -14,7 +14,10 @@ const CHUNKS = TEXTS.map((text, i) => ({
   external_id: `doc-${i}`,
   text,
   vector: [1, i / 10, 0],
-  metadata: { document_id: 'book', chunk_index: i, page: i + 1, headings: ['1 Rivers'], source: 'rivers.txt', n: i },
+  metadata: {
+    ...{ document_id: 'book', document_key: 'books/rivers.txt', source: 'rivers.txt' },
+    ...{ chunk_index: i, page: i + 1, headings: ['1 Rivers'], n: i },
+  },
 }));
 const QUESTION = 'When do rivers flood?';
 
@@ -110,6 +113,7 @@ export function describeAnswers(name: string, startTarget: StartTarget): void {
       expect(answer.sources).toHaveLength(4);
       expect(answer.sources[0]).toMatchObject({
         headings: ['1 Rivers'],
+        document_key: 'books/rivers.txt',
         source: 'rivers.txt',
         score: expect.any(Number),
       });

@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Envelope } from '../processes/embedded-process';
@@ -27,7 +27,7 @@ export function envelopesOf(printed: string): Envelope[] {
 
 /**
  * A shell in which the blocks of one page run in their order, so that variables and functions of earlier ones are
- * there.
+ * there, and `quiver` is a command.
  */
 export class PageShell {
   private readonly shell;
@@ -36,9 +36,14 @@ export class PageShell {
   private count = 0;
 
   constructor(environment: Record<string, string>) {
+    const commands = join(this.folder, '.bin');
+    mkdirSync(commands);
+    const program = [process.execPath, join(root, 'scripts/quiver.cjs')].map((part) => JSON.stringify(part)).join(' ');
+    writeFileSync(join(commands, 'quiver'), `#!/bin/sh\nexec ${program} "$@"\n`);
+    chmodSync(join(commands, 'quiver'), 0o755);
     this.shell = spawn('bash', {
       cwd: this.folder,
-      env: { PATH: process.env.PATH ?? '', HOME: this.folder, ...environment },
+      env: { PATH: `${commands}:${process.env.PATH ?? ''}`, HOME: this.folder, ...environment },
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     this.shell.stdout.setEncoding('utf8').on('data', (text: string) => (this.output += text));

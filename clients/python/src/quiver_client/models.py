@@ -949,6 +949,8 @@ class AnswerSource:
     """What the model read."""
     document_id: str | float | None = None
     page: float | None = None
+    document_key: str | None = None
+    """As it was given, such as its path in a folder."""
     chunk_index: int | None = None
     start: float | None = None
     """Where the chunk begins in its document, by its metadata."""

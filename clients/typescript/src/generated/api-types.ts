@@ -2852,6 +2852,8 @@ export interface Operations {
         external_id: string;
         document_id?: string | number;
         page?: number;
+        /** As it was given, such as its path in a folder. */
+        document_key?: string;
         score: number;
         chunk_index?: number;
         /** Where the chunk begins in its document, by its metadata. */

@@ -1,3 +1,4 @@
+import { DocumentRequests } from '../../../../../coordinator/jobs/documents/document-requests';
 import { ONLY_DRIVER } from '../../../../../coordinator/jobs/driving/owned-entry';
 import type { NewDocument, VectorView } from '../../../../../coordinator/service/service';
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
@@ -366,4 +367,41 @@ describe('a job whose beginning the store may have taken', () => {
     await expect(added(SHORT, { waitMs: 0 })).rejects.toMatchObject({ kind: 'unavailable' });
     expect(await files()).toBe(0);
   });
+});
+
+test('what is written of a file that comes is not counted twice: it is off what the disk has left', async () => {
+  const disk = { left: 1_000 };
+  let ids = 0;
+  const files = {
+    left: async () => disk.left,
+    put: async (_id: string, content: AsyncIterable<Buffer>) => {
+      for await (const piece of content) disk.left -= piece.length;
+    },
+    delete: async () => undefined,
+  };
+  const nothing = async () => undefined;
+  const requests = new DocumentRequests({
+    files,
+    room: { reserve: nothing, fill: nothing, touch: nothing, release: nothing },
+    jobs: { newId: () => `document-${(ids += 1)}`, get: async () => null },
+    catalog: { known: () => ({ identity: 'c' }) },
+    obstacle: () => null,
+    config: { uploadBytesMax: 1_000 },
+    clock: systemClock,
+  } as unknown as ConstructorParameters<typeof DocumentRequests>[0]);
+  let end = (): void => undefined;
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  async function* large(): AsyncGenerator<Buffer> {
+    yield Buffer.alloc(500, 'a');
+    await ended;
+    yield Buffer.alloc(100, 'b');
+  }
+  const receive = (content: AsyncIterable<Buffer>, bytesMax: number) =>
+    requests.receive('c', { name: 'a.txt', content, bytesMax });
+  const first = receive(large(), 600);
+  await eventually('most of it is written', () => disk.left === 500);
+  await expect(receive(bytesOf('It has no room.'), 401)).rejects.toMatchObject({ kind: 'overloaded' });
+  expect(await receive(bytesOf('It has room.'), 400)).toMatchObject({ type: 'txt' });
+  end();
+  expect(await first).toMatchObject({ bytes: 600 });
 });

@@ -91,3 +91,20 @@ test('nobody has more than is left for all others, and one file always has room'
   for (const id of ['2', '4', '5', '6', '7', 'nothing']) await room.release(id);
   expect((await store.list('/q/document-rooms/')).entries).toEqual([]);
 });
+
+test('who is refused is told nothing of the documents of others', async () => {
+  const room = roomOf();
+  await room.reserve('1', 137, ['a']);
+  await room.reserve('2', 613, ['b']);
+  const refused = (bytes: number, holder: string): Promise<string> =>
+    room.reserve('3', bytes, [holder]).then(
+      () => '',
+      ({ message }: Error) => message,
+    );
+  const messages = [await refused(500, 'c'), await refused(120, 'b')];
+  expect(messages).toEqual([
+    expect.stringContaining('all the room that there is'),
+    expect.stringContaining('left for all others'),
+  ]);
+  expect(messages.join(' ')).not.toMatch(/\d/);
+});
