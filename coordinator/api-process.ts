@@ -72,6 +72,7 @@ import { CallProfiling } from './service/routing/call-profiling';
 import { DeepReads } from './service/routing/deep-reads';
 import type { WaitingFiles } from './jobs/documents/waiting-files';
 import { DocumentParser } from './service/documents/formats/document-parser';
+import { cursorSecretIn } from './service/search/cursor-seal';
 import { createService, type RunningService } from './service-factory';
 import { variantSearch } from './api/schema/judgement-schemas';
 import { publishCollections } from './api/threads/http-thread-catalog';
@@ -228,6 +229,7 @@ export class ApiProcess {
     const { keys, firstSecret } = await reached(() =>
       StoreKeysService.open({ store: parts.clusterStore, clock, apiKey: config.apiKey, generated }),
     );
+    const cursorSecret = await reached(() => cursorSecretIn(parts.clusterStore));
     shutdown.defer(() => keys.close());
     this.followApiKey(keys);
     const usage = new StoreKeyUsage({
@@ -291,6 +293,7 @@ export class ApiProcess {
       aliasAudience: parts.aliasAudience,
       openTarget: parts.openTarget,
       documentFiles: parts.documentFiles,
+      cursorSecret,
       parser,
       searchOf: variantSearch(config),
       instanceId,
@@ -351,6 +354,7 @@ export class ApiProcess {
           catalog,
           aliases,
           aliasTenure: parts.aliasTenure?.memory,
+          cursorSecret,
           quotas,
           embedder,
           stampMemory,
@@ -464,6 +468,7 @@ export class ApiProcess {
       catalog: CollectionCatalog;
       aliases: StoredAliases;
       aliasTenure: Float64Array | undefined;
+      cursorSecret: string;
       stampMemory: BigInt64Array;
     },
     form: HttpThreadForm,
@@ -500,6 +505,7 @@ export class ApiProcess {
         connectionsMax: connections.connectionsMax,
         stampMemory: main.stampMemory,
         aliasTenure: main.aliasTenure,
+        cursorSecret: main.cursorSecret,
         traces: origin,
         ...form.data,
       },

@@ -179,6 +179,8 @@ export function createService(options: {
   searchOf: VariantSearch;
   /** Files of documents that wait for their jobs. */
   documentFiles: WaitingFiles;
+  /** As of ShardedSearchService. */
+  cursorSecret: string;
   parser: Pick<DocumentParser, 'parse'>;
 }): RunningService {
   const { clock, config, instanceId, log, clusterStore: store } = options;
@@ -229,6 +231,7 @@ export function createService(options: {
     reranker: options.reranker,
     clock,
     observer: options.searchObserver,
+    cursorSecret: options.cursorSecret,
   });
   const judgements = new StoredJudgements({ store, catalog, clock });
   const reembeds = new ReembedRequests({

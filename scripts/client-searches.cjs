@@ -118,7 +118,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
 from .. import operations
-from ..bodies import encoded, examples_body, filters_body, given, legs_body, listed_queries, query_body
+from ..bodies import encoded, examples_body, filters_body, given, legs_body, listed, listed_queries, query_body
 from ..event_stream import AnswerEvent, EventReader
 from ..ids import ExternalId, id_text, id_texts
 from ..models import (
@@ -232,7 +232,8 @@ ${fields.join('')}`;
  * @param {Search} search
  */
 function methodOf(document, { name, path, constant, answer, place, positional, lines }) {
-  const { body, flags } = takenBy(document, path);
+  const { body: asked, flags } = takenBy(document, path);
+  const body = asked.map(ofAny);
   /** @type {Parameter[]} */
   const known =
     place === 'self._item(external_id)'
@@ -256,6 +257,19 @@ ${fields.map((field) => `            ${field},\n`).join('')}        )
 ${place === null ? '' : `            path=${place},\n`}${flags.length === 0 ? '' : `            query=given(${flags.map((flag) => `${flag.name}=${flag.sent}`).join(', ')}),\n`}            body=body,
         )
 `;
+}
+
+/**
+ * A list may be any iterable, such as a generator.
+ * @param {Parameter} parameter
+ */
+function ofAny({ type, sent, ...parameter }) {
+  const isAny = type.startsWith('Sequence[') && sent === parameter.name;
+  return {
+    ...parameter,
+    type: isAny ? type.replace('Sequence[', 'Iterable[') : type,
+    sent: isAny ? `listed(${sent}, "${sent}")` : sent,
+  };
 }
 
 /**

@@ -1,11 +1,14 @@
 import { MemoryFilterIndex } from '../../node/engine/filter/memory-filter-index';
 import { BoostedList } from '../../node/engine/shard/reading/boosted-list';
-import { readBoosted } from '../../node/engine/shard/reading/boosted-search';
+import { boostedParts, readBoosted } from '../../node/engine/shard/reading/boosted-search';
+import { KeptParts } from '../../node/engine/shard/reading/kept-parts';
+import { ListParts } from '../../node/engine/shard/reading/list-parts';
 import { ShardBoosts } from '../../node/engine/shard/reading/shard-boosts';
 import type { ShardIndexes } from '../../node/engine/shard/shard-indexes';
 import { resultOf } from '../../shared/base/time/work-slices';
 import type { FieldBoost } from '../../shared/contract/shard/boosts';
 import type { Filter, JsonObject } from '../../shared/contract/filter/filter';
+import { compareHits, type HitPlace } from '../../shared/contract/shard/shard-read';
 import { plainBoosted, plainBoostNumbers } from '../support/models/plain-boosts';
 import { runSeed, seededRandom } from '../support/values/random';
 import { RandomBoosts } from '../support/values/random-boosts';
@@ -24,6 +27,8 @@ interface Story {
   indexes: Pick<ShardIndexes, 'filters' | 'directory' | 'vectors'>;
   /** How many slots were read. */
   reads: number[];
+  /** Slots of items that chains leave out. */
+  changed: Set<number>;
 }
 
 /** Scores of a kind: close to each other or not, below 0 too, or often the same. */
@@ -42,6 +47,7 @@ function storyOf(round: number): Story {
   const filters = new MemoryFilterIndex({ metadataOf: (slot) => metadata[slot] });
   for (const [slot, one] of metadata.entries()) filters.put(slot, one);
   const reads: number[] = [];
+  const changed = new Set<number>();
   const order = [...scores.keys()].sort((a, b) => scores[b] - scores[a]);
   const indexes = {
     filters,
@@ -49,6 +55,8 @@ function storyOf(round: number): Story {
       liveCount: ITEMS,
       isLive: () => true,
       metadataOf: (slot: number) => JSON.stringify(metadata[slot]),
+      externalIdOf: (slot: number) => `${round}-${String(slot).padStart(4, '0')}`,
+      versionOf: (slot: number) => (changed.has(slot) ? 2 : 1),
     },
     vectors: {
       search: async (_: unknown, { k, allowed }: { k: number; allowed: { has(slot: number): boolean } | null }) => {
@@ -61,7 +69,7 @@ function storyOf(round: number): Story {
       },
     },
   } as unknown as Story['indexes'];
-  return { random, made, metadata, scores, indexes, reads };
+  return { random, made, metadata, scores, indexes, reads, changed };
 }
 
 test.each(Array.from({ length: 12 }, (_, round) => round))(
@@ -131,6 +139,88 @@ test.each<[Partial<FieldBoost>, number, number | undefined]>([
       texts: false,
     };
     expect(await readBoosted(unlisted, request, { list, boosts, counter: null }, BOUNDS)).toBe(told);
+  },
+);
+
+const CHAIN_BOUNDS = { first: 4, all: 8, known: 64, unknown: 16 };
+
+/**
+ * The pages of a list over some shards, while items change, and the nearest items of each shard of those that had not
+ * changed at first; a page tells whether it is of these alone.
+ */
+async function pagesOf(stories: readonly Story[], round: number) {
+  const { made, random } = stories[0];
+  const given = made.boosts();
+  for (const { changed } of stories) for (let i = 0; i < 30; i += 1) changed.add(made.below(ITEMS));
+  const nearest = stories.flatMap(({ scores, changed, indexes }) =>
+    [...scores.keys()]
+      .filter((slot) => !changed.has(slot))
+      .map((slot) => ({ externalId: indexes.directory.externalIdOf(slot), score: scores[slot] }))
+      .sort(compareHits)
+      .slice(0, CHAIN_BOUNDS.known)
+      .map(({ externalId }) => externalId),
+  );
+  const before = stories.reduce((sum, { changed }) => sum + changed.size, 0);
+  const shards = stories.map(({ indexes }) => ({
+    indexes,
+    parts: new ListParts(indexes.directory, new KeptParts({ bytesMax: made.pick([0, 1 << 20]), unusedMs: 60_000 })),
+  }));
+  const pages: { hits: HitPlace[]; isBounded: boolean }[] = [];
+  let after: HitPlace | null = null;
+  let passed = 0;
+  for (;;) {
+    const k = made.pick([1, 3, 10, 40]);
+    let isBounded = false;
+    const lists: HitPlace[] = [];
+    for (const { indexes, parts } of shards) {
+      const part = { versionMax: 1, after, passed: Math.ceil(passed / shards.length) };
+      const effort = { type: 'exact' as const };
+      const request = { vector: Float32Array.of(1), k: k + 1, filter: null, effort, texts: false, part };
+      const boosts = await ShardBoosts.prepared(indexes, given);
+      const search = boostedParts(indexes, request, part, { boosts, counter: null }, CHAIN_BOUNDS);
+      const found = await parts.next(() => `${round}`, part, k + 1, search);
+      isBounded ||= found.boostDepth !== undefined;
+      for (const { slot, score } of found.hits) lists.push({ externalId: indexes.directory.externalIdOf(slot), score });
+    }
+    const behind = lists.sort(compareHits);
+    pages.push({ hits: behind.slice(0, k), isBounded });
+    if (behind.length <= k) return { pages, nearest, before };
+    after = behind[k - 1];
+    passed += k;
+    const story = stories[made.below(stories.length)];
+    if (random() < 0.2) story.changed.add(made.below(ITEMS));
+  }
+}
+
+test.each([1, 2, 5])(
+  'pages of a list whose best can not be known are those of the same items, of %i shards',
+  async (shards) => {
+    let boundedPages = 0;
+    for (let round = 0; round < 24; round += 1) {
+      const stories = Array.from({ length: shards }, (_, shard) => storyOf(1_000 * round + shard));
+      const { pages, nearest, before } = await pagesOf(stories, round);
+      const hits = pages.flatMap(({ hits: some }) => some);
+      expect(hits).toEqual([...hits].sort(compareHits));
+      const ids = hits.map(({ externalId }) => externalId);
+      expect(new Set(ids).size).toBe(ids.length);
+      const isChanged = new Set(
+        stories.flatMap(({ changed, indexes }) => [...changed].map((slot) => indexes.directory.externalIdOf(slot))),
+      );
+      const given = new Set(ids);
+      expect(nearest.filter((id) => !given.has(id) && !isChanged.has(id))).toEqual([]);
+      const first = pages.findIndex(({ isBounded }) => isBounded);
+      if (first < 0) {
+        expect(ids.length).toBeGreaterThanOrEqual(shards * ITEMS - isChanged.size);
+        continue;
+      }
+      boundedPages += 1;
+      if (shards > 1) continue;
+      // What was changed meanwhile made room for others.
+      const later = pages.slice(first).flatMap(({ hits: some }) => some.map(({ externalId }) => externalId));
+      const known = new Set(nearest);
+      expect(later.filter((id) => !known.has(id)).length).toBeLessThanOrEqual(isChanged.size - before);
+    }
+    expect(boundedPages).toBeGreaterThan(4);
   },
 );
 

@@ -2,7 +2,7 @@ import { type ItemFacts, matches } from '../../node/engine/filter/matches';
 import { MemoryFilterIndex } from '../../node/engine/filter/memory-filter-index';
 import { ChunkedSlotSet } from '../../node/engine/slots/chunked-slot-set';
 import type { Filter, JsonObject, JsonValue } from '../../shared/contract/filter/filter';
-import { parseFilter } from '../../shared/contract/filter/parse-filter';
+import { DEFAULT_FILTER_BOUNDS, parseFilter } from '../../shared/contract/filter/parse-filter';
 import { runSeed, seededRandom } from '../support/values/random';
 
 /** Conditions on arrays, their elements, ids and times: the index against the plain predicate. */
@@ -284,4 +284,14 @@ test('an element that passes one condition is found without a look at the metada
   // Two conditions: of their candidates alone.
   expect(await ask({ list: { $elem_match: { k: 9, m: 'x' } } })).toEqual([8]);
   expect(reads).toBe(2);
+});
+
+test('$empty counts as the four conditions that it is made of', () => {
+  const beside = (count: number): unknown => [
+    { a: { $empty: true } },
+    ...Array.from({ length: count }, (_, i) => ({ a: i })),
+  ];
+  const most = DEFAULT_FILTER_BOUNDS.filterConditionsMax;
+  expect(parseFilter({ $or: beside(most - 4) })).not.toBeNull();
+  expect(() => parseFilter({ $or: beside(most - 3) })).toThrow(/MAX_FILTER_CONDITIONS/);
 });

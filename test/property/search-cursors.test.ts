@@ -5,6 +5,7 @@ import { StoredRestores } from '../../coordinator/jobs/restore/stored-restores';
 import { ONLY_DRIVER } from '../../coordinator/jobs/driving/owned-entry';
 import { Resharder } from '../../coordinator/jobs/reshard/resharder';
 import type { RerankProvider } from '../../coordinator/models/rerank/reranker';
+import { SEAL_LENGTH } from '../../coordinator/service/search/cursor-seal';
 import type { Diversity, Fusing, Grouping, PageCursor, SearchRequest } from '../../coordinator/service/search-request';
 import type { FoundGroup, ScoredHit, VectorInput } from '../../coordinator/service/service';
 import type { IndexFactories } from '../../node/engine/shard/shard-indexes';
@@ -524,6 +525,22 @@ describe('a cursor is refused', () => {
         kind: 'invalid_parameter',
         message: expect.stringContaining('Invalid cursor'),
       });
+    // Another place than the search answered; and one that was answered without a seal.
+    const text = cursor.slice(0, -SEAL_LENGTH);
+    const elements = JSON.parse(Buffer.from(text, 'base64url').toString()) as unknown[];
+    const written = (version: unknown, state: unknown): string =>
+      Buffer.from(JSON.stringify([version, ...elements.slice(1, 7), state])).toString('base64url');
+    for (const forged of [written(elements[0], [[0.5, 'item-1'], 1e15]), text])
+      for (const sealed of [forged + cursor.slice(-SEAL_LENGTH), forged])
+        if (sealed !== cursor)
+          await expect(page({}, sealed)).rejects.toMatchObject({
+            kind: 'invalid_parameter',
+            message: expect.stringContaining('Invalid cursor'),
+          });
+    await expect(page({}, written(3, elements[7]))).rejects.toMatchObject({
+      kind: 'invalid_parameter',
+      message: expect.stringContaining('this cursor ended: an earlier version of the service answered it'),
+    });
     clock.advance(300_000);
     await expect(page({})).resolves.toBeDefined();
     clock.advance(1);

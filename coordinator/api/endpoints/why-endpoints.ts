@@ -55,7 +55,7 @@ function conditionsData(conditions: WhyReport['conditions']) {
 
 function because(
   { externalId, search, kMax }: WhyRequest,
-  { lostAt, conditions, legs, place, effort }: WhyReport,
+  { lostAt, conditions, legs, place, effort, isBehindInGroup = false }: WhyReport,
 ): string {
   const { page, rerank } = search;
   switch (lostAt) {
@@ -74,6 +74,8 @@ function because(
     case 'diversity':
       return 'diversity puts others before it, which are less like each other';
     case 'groups':
+      if (isBehindInGroup)
+        return 'its group is on the page, with better hits: with a greater group_size it is one of them';
       return 'group_by leaves it out: its groups have better hits, or it has no value there';
     case 'boosts':
       return 'boosts put others before it';
@@ -82,6 +84,8 @@ function because(
     case 'rank':
       if (rerank !== undefined)
         return `it was at place ${place}; the model reads the first ${rerank.topN} and puts others on the page`;
+      if (page.groups !== undefined)
+        return `it is at place ${place}, and the groups of the page have better hits than its own`;
       return `it is at place ${place}, and the page has places ${page.offset + 1} to ${page.offset + page.k}`;
     case 'lists':
       if (exampleItems(search.query.source).has(externalId))

@@ -25,6 +25,7 @@ const NO_VARIANT: readonly string[] = [
   'collection_name',
   'top_k',
   'offset',
+  'cursor',
   'include_timing',
   'group_by',
   'group_size',

@@ -18,6 +18,11 @@ export function whyBody(limits: HttpLimits) {
     for (const name of Object.keys(given))
       if (!names[kind].includes(name))
         report(context, given, `is no field of this search${valueHint(name, names[kind])}`, { path: [name] });
+    if (given.cursor !== undefined)
+      report(context, given, 'is of pages that continue each other: say which page by offset and k', {
+        path: ['cursor'],
+        kind: 'invalid_parameter',
+      });
     const read = (body: object, sink: IssueSink): SearchRequest | null => {
       const found = kinds[kind].safeParse(body, { error: (issue) => wordsFor(issue) });
       if (found.success) return found.data.search;
@@ -82,7 +87,8 @@ export const whyAnswer = z
       }),
     because: z.string().meta({ description: 'The same for people.' }),
     place: place.meta({
-      description: 'Its place in the ranked list, before a model reads it, from 1; null: not among the first MAX_K.',
+      description:
+        'Its place in the ranked list, before a model reads it, from 1, or of an item that is found with group_by that of its group; null: not among the first MAX_K.',
     }),
     conditions: conditionList.meta({
       description: 'What filters, and signs in query_text, ask for, and whether the item passes.',

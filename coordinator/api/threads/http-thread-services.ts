@@ -55,12 +55,13 @@ export function httpThreadServices(parts: {
   observer: SearchObserver;
   profiling: CallProfiling;
   aliasTenure: AliasTenure;
+  cursorSecret: string;
 }): {
   service: Service;
   catalog: HttpThreadCatalog;
   aliasNames: AliasNames;
 } {
-  const { main, deep, clock, profiling } = parts;
+  const { main, deep, clock, observer, profiling, cursorSecret } = parts;
   const shards = new ProfiledShards(parts.shards);
   const catalog = new HttpThreadCatalog(main);
   const collections = remote<CollectionsService>(main, 'collections');
@@ -80,7 +81,7 @@ export function httpThreadServices(parts: {
   };
   const shared = { catalog, embedder, shards, scatter, deep, clock };
   const rerank = remote<RerankProvider>(main, 'rerank');
-  const search = new ShardedSearchService({ ...shared, reranker: rerank, observer: parts.observer });
+  const search = new ShardedSearchService({ ...shared, reranker: rerank, observer, cursorSecret });
   const samples = new ShardedSamplesService({ catalog, shards, scatter, deep, clock });
   const aggregates = new ShardedAggregatesService({ catalog, shards, scatter, search, clock });
   const quotas: QuotaAdmission = {

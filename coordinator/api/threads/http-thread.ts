@@ -76,6 +76,8 @@ export interface HttpThreadData {
   heapGrowth: Int32Array;
   /** How long the process is certain of aliases (alias-tenure.ts); undefined: always. */
   aliasTenure?: Float64Array | undefined;
+  /** As of ShardedSearchService. */
+  cursorSecret: string;
   /** Of the whole process. */
   connectionsMax: number;
   /** What traces are sent with; null: none are. */
@@ -176,6 +178,7 @@ export function serveHttpThread(parts: {
     observer: reports,
     profiling,
     aliasTenure: tenureIn(data.aliasTenure),
+    cursorSecret: data.cursorSecret,
   });
   const { ofKey, summary } = remote<KeyUsage>(main, 'usage');
   const bounds = overloadBounds(config);

@@ -1,8 +1,8 @@
-import { compareHits, type HitPlace } from '../../../shared/contract/shard/shard-read';
+import { hitsDownTo, type HitPlace } from '../../../shared/contract/shard/shard-read';
 import { inSlices, ownTurn } from '../../../shared/base/time/work-slices';
 import type { Diversity } from '../search-request';
 import type { ScoredHit } from '../service';
-import { type ChainedPage, type ChainParts, HITS, type ListedPart, listStart } from './chained-page';
+import { type ChainedPage, type ChainParts, HITS, type ListedPart, listStart, SLACK } from './chained-page';
 import { chosenByVectors } from './diverse-hits';
 import { relevancesOf } from './diverse-lists';
 import { withoutValues } from './group-key';
@@ -37,9 +37,9 @@ async function byVectors(
   if (state.length !== 0 && state.length !== 2) throw notOne();
   const given = state.length === 0 ? KeyDigests.NONE : digestsFromJson(state[1]);
   let end = state.length === 0 ? null : placeFromJson(state[0]);
-  const part = await list(search, { after: null, passed: 0 }, diversity.candidates);
+  const part = await list(search, { after: null, passed: 0 }, diversity.candidates + (end === null ? 0 : SLACK));
   if (state.length === 0 && part.isMore) end = part.hits.at(-1)!;
-  const candidates = part.hits.filter((hit) => end === null || compareHits(hit, end) <= 0);
+  const candidates = hitsDownTo(part.hits, end);
   const { k } = search.request.page;
   // Of so many, as many as are wanted were not given, and one more tells whether there is a next page.
   const asked = { ...search, count: given.size + k + 1 };
@@ -81,7 +81,7 @@ async function byValue(
     const filter = withoutValues(request.query.filter, diversity.path, [...counts.full]);
     of = { ...search, request: { ...request, query: { ...request.query, filter } } };
     // A filtered list is a shorter one.
-    from = { after: last, passed: 0 };
+    from = { after: last, passed: 0, passedMost: passed };
   }
 
   /** Whether a hit is of the next page. */

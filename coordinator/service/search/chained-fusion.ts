@@ -1,14 +1,12 @@
-import { compareHits, type Hit, type HitPlace } from '../../../shared/contract/shard/shard-read';
+import { compareHits, type Hit, hitsDownTo, type HitPlace } from '../../../shared/contract/shard/shard-read';
 import { finiteScore } from '../../../shared/contract/vector/metric';
 import type { Fusing, LegName } from '../search-request';
 import type { LegPlace, ScoredHit } from '../service';
-import type { PartStart } from './chained-page';
+import { type PartStart, SLACK } from './chained-page';
 import { BY_RANKS, fusionDepth } from './fusion';
 import { KeyDigests } from './key-digests';
 import { countFromJson, digestsFromJson, notOne, placeFromJson, placeToJson } from './search-chain';
 
-/** Hits that are read beyond a block's number: an approximate search may find others at another depth. */
-const SLACK = 16;
 /** Hits of a page at most: a cursor holds digests of half of a block's items. */
 export const FUSED_PAGE_MAX = 1_000;
 
@@ -124,7 +122,7 @@ function listsOf(legs: readonly PartLeg[], { depth, legs: parts, isFixed }: Bloc
       if (!isFixed) return legs[i].read(from, depth + 1, null);
       for (let k = depth + SLACK; ; k *= 2) {
         const hits = await legs[i].read(from, k, null);
-        const within = end === null ? hits : hits.filter((hit) => compareHits(hit, end) <= 0);
+        const within = hitsDownTo(hits, end);
         if (hits.length < k || within.length < hits.length) return within;
       }
     }),
@@ -151,7 +149,8 @@ async function earlierOf(legs: readonly PartLeg[], block: Block, lists: Hit[][])
     block.legs.map(async ({ start, isOver }, i) => {
       if (start === null && !isOver) return;
       for (const hit of await legs[i].read({ after: null, passed: 0 }, ids.length, ids))
-        if (isOver || compareHits(hit, start!) <= 0) earlier.add(hit.externalId);
+        if (isOver || hit.externalId === start!.externalId || compareHits(hit, start!) <= 0)
+          earlier.add(hit.externalId);
     }),
   );
   return earlier;
@@ -166,27 +165,28 @@ function fused(
   { fusing = BY_RANKS, explain, enough }: FusionPage,
 ): ScoredHit[] {
   const best = fusing.isUnit ? legs.reduce((sum, { weight }) => sum + weight / (fusing.constant + 1), 0) : 1;
-  const found = new Map<string, { score: number; metadata: string; places: LegPlace[] }>();
+  const found = new Map<string, Pick<Hit, 'score' | 'metadata' | 'version'> & { places: LegPlace[] }>();
   for (const [leg, hits] of lists.entries()) {
     const { weight } = legs[leg];
-    for (const [i, { externalId, score, metadata }] of hits.entries()) {
+    for (const [i, { externalId, score, metadata, version }] of hits.entries()) {
       if (earlier.has(externalId)) continue;
       const rank = block.legs[leg].passed + i + 1;
       const part = fusing.kind === 'linear' ? weight * finiteScore(score) : weight / (fusing.constant + rank);
       let item = found.get(externalId);
       if (item === undefined) {
         const places = legs.map(({ name }): LegPlace => ({ name, rank: null, score: null, part: 0 }));
-        found.set(externalId, (item = { score: 0, metadata, places }));
+        found.set(externalId, (item = { score: 0, metadata, version, places }));
       }
       item.score += part;
       item.places[leg] = { ...item.places[leg], rank, score, part: part / best };
     }
   }
   const hits = [...found]
-    .map(([externalId, { score, metadata, places }]) => ({
+    .map(([externalId, { score, metadata, version, places }]) => ({
       externalId,
       score: finiteScore(score / best),
       metadata,
+      ...(version !== undefined && { version }),
       ...(explain && { explanation: places }),
     }))
     .sort(compareHits);

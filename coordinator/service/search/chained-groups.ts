@@ -1,6 +1,6 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { HitPlace } from '../../../shared/contract/shard/shard-read';
-import { ownTurn } from '../../../shared/base/time/work-slices';
+import { inSlices, ownTurn } from '../../../shared/base/time/work-slices';
 import type { GroupKey } from '../search-request';
 import { type ChainedPage, type ChainParts, HITS, type ListedPart, listStart } from './chained-page';
 import { groupName, type OpenGroup } from './found-groups';
@@ -12,8 +12,6 @@ import { placeToJson } from './search-chain';
 
 /** A cursor takes eleven characters for each. */
 const GROUPS_MAX = 50_000;
-/** Hits whose keys are looked up before others may be served. */
-const HITS_PER_STEP = 256;
 
 /**
  * A page of groups: those that the next hits of the list are in, and that no page before had, whose names are in the
@@ -46,13 +44,14 @@ export async function chainedGroups(
     const filter = ungrouped(request.query.filter, grouping, [...known]);
     of = { ...search, request: { ...request, query: { ...request.query, filter } } };
     // A filtered list is a shorter one.
-    from = { after: last, passed: 0 };
+    from = { after: last, passed: 0, passedMost: passed };
   }
 
   /** Whether a hit is in a group of the next page. */
   async function look(list: ListedPart): Promise<boolean> {
-    for (const [i, { hit, metadata }] of (await hitsLookedAt(parts.ordered, search, list.hits)).entries()) {
-      if (i % HITS_PER_STEP === HITS_PER_STEP - 1) await ownTurn();
+    for (const { hit, metadata } of await hitsLookedAt(parts.ordered, search, list.hits)) {
+      const turn = ownTurn();
+      if (turn !== undefined) await turn;
       const keys = groupKeysOf(metadata, grouping.path);
       const own = keys.length > 0 ? keys : grouping.missing === 'each' ? [null] : [];
       for (const key of own) {
@@ -82,7 +81,8 @@ export async function chainedGroups(
       );
       return { hits: await hitsLookedAt(parts.ordered, search, list.hits), isEnd: !list.isMore };
     });
-    const all = given.with([...groups].flatMap(([name, { key }]) => (key === null ? [] : [name])));
+    const names = [...groups].flatMap(([name, { key }]) => (key === null ? [] : [name]));
+    const all = await inSlices(given.withInSteps(names));
     if (isMore && all.size > GROUPS_MAX)
       throw new QuiverError(
         'limit_exceeded',

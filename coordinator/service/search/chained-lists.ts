@@ -16,6 +16,7 @@ import { chainedFusion, firstFused, type PartLeg } from './chained-fusion';
 import { chainedGroups } from './chained-groups';
 import type { ChainedPage, ListedPart, PartStart } from './chained-page';
 import { chainedReranking } from './chained-reranking';
+import type { CursorSeal } from './cursor-seal';
 import type { AskedKeywords } from './keyword-planning';
 import { contentBound, contentBytesOf, hitBytesMax } from './later-hits';
 import { mergeHits, scoringAtLeast } from './merge';
@@ -60,6 +61,7 @@ export class ChainedLists {
       ordered: Pick<OrderedItems<CollectionRecord>, 'read'>;
       reranked: Pick<RerankedLists, 'order' | 'differing'>;
       lists: Pick<RankedLists, 'askedOf'>;
+      cursorSeal: CursorSeal;
     },
   ) {}
 
@@ -69,7 +71,8 @@ export class ChainedLists {
     const fixed = chain.fixed ?? (await this.fix(search));
     const { ranked, next } = await this.page(search, fixed);
     if (next === null) return { ...ranked, nextCursor: null };
-    const nextCursor = cursorOfChain(collection, chain, { ...fixed, vectors: madeVectors(search), state: next });
+    const list = { ...fixed, vectors: madeVectors(search), state: next };
+    const nextCursor = cursorOfChain(collection, chain, list, this.parts.cursorSeal);
     return { ...ranked, nextCursor };
   }
 
@@ -144,7 +147,7 @@ export class ChainedLists {
 
   /** The list of a leg, to be read in parts. */
   private leg(
-    { collection, request: { query }, options, call }: ChainedSearch,
+    { collection, request: { query, output }, options, call }: ChainedSearch,
     fixed: FixedList,
     { source, leg, asked, at }: { source: FusedSource; leg: Leg; asked: AskedKeywords | null; at: number },
   ): PartLeg {
@@ -161,7 +164,13 @@ export class ChainedLists {
         const k = hits + leftOut.size;
         const bytesMax = ids === null ? contentBytesOf(collection.shards, k, LEG_CONTENT_BYTES) : 1;
         const filter = bothFilters(bothFilters(query.filter, leg.filter), ids);
-        const list = { k, filter, bytesMax, ...(query.boosts && { boosts: query.boosts }) };
+        const list = {
+          k,
+          filter,
+          bytesMax,
+          ...(query.boosts && { boosts: query.boosts }),
+          ...(output.versions && { versions: output.versions }),
+        };
         await hold.reserve(hitBytesMax(k, collection.shards, bytesMax, false, hold));
         const lists = await deep.run(placesOf(start, k), call, () =>
           this.read(collection, fixed, call, start, async (id, part) => {
@@ -199,6 +208,7 @@ export class ChainedLists {
       texts: output.texts,
       bytesMax: contentBound(wanted, contentBytes, output.texts, hold),
       ...(query.boosts && { boosts: query.boosts }),
+      ...(output.versions && { versions: output.versions }),
     };
     await hold.reserve(hitBytesMax(wanted, collection.shards, contentBytes, output.texts, hold));
     const results = await this.parts.deep.run(placesOf(start, wanted), call, () =>
@@ -236,8 +246,8 @@ export class ChainedLists {
 }
 
 /** How deep a read goes: where shards do not have the part any more, they look for all that comes before. */
-function placesOf({ passed }: PartStart, k: number): number {
-  return passed + k;
+function placesOf({ passed, passedMost = passed }: PartStart, k: number): number {
+  return passedMost + k;
 }
 
 function startOf(state: readonly unknown[]): PartStart {

@@ -8,6 +8,11 @@ import { countFromJson, digestsFromJson, notOne, placeFromJson } from './search-
 
 /** Hits that are asked for at once, of a list that is read until a page is full. */
 export const HITS = { first: 2, least: 16, most: 10_000 };
+/**
+ * Hits that are read beyond those of which the last is known: another replica, or an approximate search at another
+ * depth, may have others before it.
+ */
+export const SLACK = 16;
 
 /** A page, and what the next one begins with; null: there is none. */
 export interface ChainedPage {
@@ -16,7 +21,10 @@ export interface ChainedPage {
 }
 
 /** Where a part of a list begins. */
-export type PartStart = Pick<ListPart, 'after' | 'passed'>;
+export interface PartStart extends Pick<ListPart, 'after' | 'passed'> {
+  /** How many hits may come before, where `passed` says fewer of a list that a filter makes shorter. */
+  passedMost?: number;
+}
 
 /** A part of a list that a chain has fixed. */
 export interface ListedPart extends Pick<Ranked, 'totalCount'> {

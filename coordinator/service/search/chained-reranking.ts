@@ -1,7 +1,7 @@
-import { compareHits, type HitPlace } from '../../../shared/contract/shard/shard-read';
+import { hitsDownTo, type HitPlace } from '../../../shared/contract/shard/shard-read';
 import { inSlices } from '../../../shared/base/time/work-slices';
 import type { FoundGroup, ScoredHit } from '../service';
-import type { ChainedPage, ListedPart, PartStart } from './chained-page';
+import { type ChainedPage, type ListedPart, type PartStart, SLACK } from './chained-page';
 import { groupName } from './found-groups';
 import { KeyDigests } from './key-digests';
 import type { RankedSearch } from './ranked-lists';
@@ -31,9 +31,10 @@ export async function chainedReranking(
   let { end } = start;
   const { ordered, rerank, totalCount } = await parts.reranked.order(search, async () => {
     const first = { ...search, request: firstSearchOf(request) };
-    const list = await parts.list(first, { after: null, passed: 0 }, reranking.topN);
+    const places = reranking.topN + (end === null ? 0 : SLACK);
+    const list = await parts.list(first, { after: null, passed: 0 }, places);
     if (!start.isBegun && list.isMore) end = list.hits.at(-1)!;
-    return { ...list, hits: list.hits.filter((hit) => end === null || compareHits(hit, end) <= 0) };
+    return { ...list, hits: hitsDownTo(list.hits, end) };
   });
   const stateWith = (names: string[]): readonly unknown[] => [placeToJson(end), start.given.with(names).toText()];
   if (grouping !== undefined) {

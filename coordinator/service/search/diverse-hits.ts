@@ -1,44 +1,12 @@
 import { inSlices } from '../../../shared/base/time/work-slices';
 import { countedElsewhere, NO_HOLD } from '../answer-hold';
 import type { CollectionRecord } from '../collections/collection-record';
-import type { Diversity, GroupKey } from '../search-request';
+import type { Diversity } from '../search-request';
 import type { ScoredHit } from '../service';
 import { type OrderedItems, roundBytesMax } from '../vectors/ordered-items';
-import type { LookedAt } from './found-groups';
-import { groupKeysOf } from './group-key';
 import { bytesOfHits, HIT_BYTES } from './later-hits';
 import { marginallyRelevant } from './mmr';
 import type { RankedSearch } from './ranked-lists';
-
-/** The hits of a list without those with a value of which there are as many as there may be. */
-export class TakenHits {
-  readonly hits: ScoredHit[] = [];
-  private readonly counts = new Map<Exclude<GroupKey, null>, number>();
-  private readonly seen = new Set<string>();
-
-  constructor(
-    private readonly path: string,
-    private readonly atMost: number,
-  ) {}
-
-  /** The values of which there are as many as there may be. */
-  get full(): Exclude<GroupKey, null>[] {
-    return [...this.counts].flatMap(([key, count]) => (count >= this.atMost ? [key] : []));
-  }
-
-  /** Takes what may be taken of hits that were not here before. In steps. */
-  *add(looked: readonly LookedAt[]): Generator<undefined, void> {
-    for (const { hit, metadata } of looked) {
-      if (this.seen.has(hit.externalId)) continue;
-      this.seen.add(hit.externalId);
-      const keys = groupKeysOf(metadata, this.path) as Exclude<GroupKey, null>[];
-      yield;
-      if (keys.some((key) => (this.counts.get(key) ?? 0) >= this.atMost)) continue;
-      for (const key of keys) this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
-      this.hits.push(hit);
-    }
-  }
-}
 
 /** How relevant hits are. */
 export interface Relevances {

@@ -4,11 +4,12 @@ import type { CollectionRecord } from '../collections/collection-record';
 import type { Diversity } from '../search-request';
 import type { ScoredHit } from '../service';
 import type { OrderedItems } from '../vectors/ordered-items';
-import { chosenByVectors, type Relevances, TakenHits } from './diverse-hits';
+import { chosenByVectors, type Relevances } from './diverse-hits';
 import { withoutValues } from './group-key';
 import { hitsLookedAt } from './looked-at';
 import { relativeScores } from './mmr';
 import { firstHits, placesOfList, type Ranked, type RankedLists, type RankedSearch } from './ranked-lists';
+import { ValueCounts } from './value-counts';
 
 /** Hits that are asked for at once at most, if no more are wanted, and at least. */
 const HITS = { most: 10_000, least: 16 };
@@ -44,24 +45,28 @@ export class DiverseLists {
    * hits as are wanted: what has such a value is filtered out then, so that a value of a million hits is passed over in
    * one step. Ranks of a fused list would change so: it is read as deep as groups are looked for in it.
    */
-  private async byValue(search: RankedSearch, { path, atMost }: Diversity & { type: 'field' }): Promise<Ranked> {
+  private async byValue(search: RankedSearch, diversity: Diversity & { type: 'field' }): Promise<Ranked> {
     const { query, page } = search.request;
     const wanted = page.offset + page.k;
     const steps = placesOfList(query.source);
-    const taken = new TakenHits(path, atMost);
+    const counts = new ValueCounts(diversity);
+    const hits: ScoredHit[] = [];
+    const seen = new Set<string>();
     let totalCount: number | null = null;
     for (let step = 0; ; step += 1) {
-      const full = steps === null ? taken.full : [];
-      const filter = withoutValues(query.filter, path, full);
-      const before = taken.hits.length;
+      const full = steps === null ? [...counts.full] : [];
+      const filter = withoutValues(query.filter, diversity.path, full);
+      const before = hits.length;
       const places = steps?.[step] ?? Math.max(wanted, clamped(before + 2 ** (step + 1) * wanted));
       const list = await firstHits(this.parts.lists, search, filter, places);
       totalCount ??= list.totalCount;
-      await inSlices(taken.add(await hitsLookedAt(this.parts.ordered, search, list.hits)));
-      const isLast = list.isEnd || (steps === null ? taken.hits.length === before : step + 1 === steps.length);
-      if (taken.hits.length < wanted && !isLast) continue;
+      const fresh = list.hits.filter(({ externalId }) => !seen.has(externalId));
+      for (const { externalId } of fresh) seen.add(externalId);
+      hits.push(...(await inSlices(counts.taken(await hitsLookedAt(this.parts.ordered, search, fresh)))));
+      const isLast = list.isEnd || (steps === null ? hits.length === before : step + 1 === steps.length);
+      if (hits.length < wanted && !isLast) continue;
       // An approximate search may find with a filter what it did not find without.
-      return { hits: steps === null ? taken.hits.sort(compareHits) : taken.hits, totalCount };
+      return { hits: steps === null ? hits.sort(compareHits) : hits, totalCount };
     }
   }
 }

@@ -65,9 +65,11 @@ export interface HybridRequest {
   boosts?: Boosts | undefined;
   /** Gets how deep lists by vectors were read for that. */
   depths?: BoostDepths | undefined;
+  /** Whether hits carry their versions. */
+  versions?: boolean | undefined;
 }
 
-type ListOptions = Pick<HybridRequest, 'filter' | 'effort' | 'contentBytes' | 'boosts' | 'depths'>;
+type ListOptions = Pick<HybridRequest, 'filter' | 'effort' | 'contentBytes' | 'boosts' | 'depths' | 'versions'>;
 
 /** How the list of a leg is made. */
 interface LegOptions extends ListOptions, Pick<HybridRequest, 'ofBestScore'> {
@@ -116,8 +118,8 @@ export class HybridSearch {
         const terms = leg === marked ? request.terms : undefined;
         const filter = leg.filter === null ? request.filter : bothFilters(request.filter, leg.filter);
         if (!isMade(leg)) return this.noteVariants(collection, leg.of, terms, call);
-        const { effort, contentBytes, ofBestScore, boosts, depths } = request;
-        const ofList = { filter, effort, contentBytes, boosts, depths };
+        const { effort, contentBytes, ofBestScore, boosts, depths, versions } = request;
+        const ofList = { filter, effort, contentBytes, boosts, depths, versions };
         const options = { ...ofList, ofBestScore, at, leftOut, fieldWeights: weights[at], terms };
         const list = (): Promise<Hit[]> => this.legList(collection, leg, request.vectors[at], options, depth, call);
         if (!readsSeveral(leg.of)) return list();
@@ -226,11 +228,19 @@ export class HybridSearch {
   private vectorList(
     collection: ShardedCollection,
     vector: Float32Array,
-    { filter, effort, contentBytes: bytesMax, boosts, depths }: ListOptions,
+    { filter, effort, contentBytes: bytesMax, boosts, depths, versions }: ListOptions,
     depth: number,
     call: CallOptions,
   ): Promise<Hit[]> {
-    const request = { vector, filter, effort, texts: false, bytesMax, ...(boosts !== undefined && { boosts }) };
+    const request = {
+      vector,
+      filter,
+      effort,
+      texts: false,
+      bytesMax,
+      ...(boosts !== undefined && { boosts }),
+      ...(versions === true && { versions }),
+    };
     const ask = async (id: ShardId, k: number): Promise<Hit[]> => {
       const found = await this.shards.read(id, 'search', { ...request, k }, call);
       depths?.note(found);
@@ -317,7 +327,7 @@ export class HybridSearch {
   private keywordHits(
     collection: ShardedCollection,
     { terms, statistics, plan, fieldWeights }: AskedKeywords,
-    { filter, contentBytes: bytesMax, boosts }: ListOptions,
+    { filter, contentBytes: bytesMax, boosts, versions }: ListOptions,
     depth: number,
     call: CallOptions,
   ): Promise<Hit[]> {
@@ -334,6 +344,7 @@ export class HybridSearch {
           ...(plan !== undefined && { plan }),
           ...(fieldWeights !== undefined && { fieldWeights }),
           ...(boosts !== undefined && { boosts }),
+          ...(versions === true && { versions }),
         },
         call,
       ),

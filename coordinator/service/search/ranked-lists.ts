@@ -202,11 +202,12 @@ export class RankedLists {
   ): Ranked | Promise<Ranked> {
     const { filter, effort, boosts } = request.query;
     const { k, offset } = request.page;
-    const { texts } = request.output;
+    const { texts, versions } = request.output;
     const shardRequest: VectorSearch = isPackable(request)
       ? { vector, k, filter, effort, texts, packed: true }
       : { vector, k: offset + k, filter, effort, texts };
     if (boosts !== undefined) shardRequest.boosts = boosts;
+    if (versions === true) shardRequest.versions = versions;
     const bytesMax = contentBound(shardRequest.k, contentBytes, texts, hold);
     if (bytesMax !== undefined) shardRequest.bytesMax = bytesMax;
     const askedMs = this.clock.monotonicMs();
@@ -253,7 +254,11 @@ export class RankedLists {
     const nearest: BestScoreParts['nearest'] = async (vectors, depth) => {
       const contentBytes = options.contentBytes ?? contentBytesOf(shards * vectors.length, depth);
       await hold.reserve(vectors.length * hitBytesMax(depth, shards, contentBytes, false, hold));
-      const list = { query: request.query, page: { k: depth, offset: 0 }, output: { texts: false } };
+      const list = {
+        query: request.query,
+        page: { k: depth, offset: 0 },
+        output: { texts: false, versions: request.output.versions },
+      };
       const found = await Promise.all(
         vectors.map(async (positive) => this.nearest(collection, positive, list, { contentBytes, depths }, call)),
       );
@@ -320,7 +325,7 @@ export class RankedLists {
       deeper: (work) => (hold === undefined ? this.uncounted(work) : work()),
     };
     const { explain } = output;
-    const ofLists = { filter, effort, contentBytes, boosts, depths };
+    const ofLists = { filter, effort, contentBytes, boosts, depths, versions: output.versions };
     const request = { legs, vectors, fusing, ...ofLists, k, offset, explain, terms, ofBestScore };
     // Lists that are fused come without texts.
     const hits = await this.deep.run(hitsOfLength(places, this.lengths.of(collection, false)), call, () =>
@@ -456,7 +461,8 @@ export async function firstHits(
   places: number,
 ): Promise<{ hits: ScoredHit[]; isEnd: boolean; totalCount: number | null }> {
   const query = { ...request.query, filter };
-  const output = { texts: false, explain: request.output.explain };
+  const { explain, versions } = request.output;
+  const output = { texts: false, explain, versions };
   const page = { k: places, offset: 0 };
   const { hits, totalCount } = await lists.rank(collection, { query, page, output }, vector, options, call);
   const enough = atLeast(hits, request.page);

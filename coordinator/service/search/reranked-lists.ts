@@ -18,7 +18,7 @@ import {
 } from '../search-request';
 import type { FoundGroup, RerankedFacts, ScoredHit } from '../service';
 import type { OrderedItems } from '../vectors/ordered-items';
-import { chosenByVectors, TakenHits } from './diverse-hits';
+import { chosenByVectors } from './diverse-hits';
 import { FoundGroups } from './found-groups';
 import { relativeScores } from './mmr';
 import {
@@ -29,6 +29,7 @@ import {
   type RankOptions,
   type RecordStep,
 } from './ranked-lists';
+import { ValueCounts } from './value-counts';
 
 /** Hits whose texts are cut out of their metadata before others may be served. */
 const HITS_PER_STEP = 64;
@@ -61,7 +62,11 @@ export function firstSearchOf(request: SearchRequest): SearchRequest {
   return {
     query,
     page: { ...page, k: rerank.topN, offset: 0, groups: undefined, diversity: undefined },
-    output: { texts: output.texts || rerank.field === TEXT_FIELD, explain: output.explain },
+    output: {
+      texts: output.texts || rerank.field === TEXT_FIELD,
+      explain: output.explain,
+      versions: output.versions,
+    },
   };
 }
 
@@ -115,11 +120,7 @@ export class RerankedLists {
     ordered: readonly Candidate[],
     count: number,
   ): Promise<ScoredHit[]> {
-    if (diversity.type === 'field') {
-      const taken = new TakenHits(diversity.path, diversity.atMost);
-      await inSlices(taken.add(ordered));
-      return taken.hits;
-    }
+    if (diversity.type === 'field') return inSlices(new ValueCounts(diversity).taken(ordered));
     const candidates = ordered.slice(0, diversity.candidates).map(({ hit }) => hit);
     return chosenByVectors(this.parts.ordered, { ...search, count }, diversity, candidates, (hits) => {
       const scoresOf = (some: readonly ScoredHit[]): number[] => some.map(({ score }) => score);

@@ -137,7 +137,9 @@ export class ScoreFusion {
 
   hitOf(taken: TakenItem, explain: boolean): ScoredHit {
     const { externalId, score, list, index } = taken;
-    const hit: ScoredHit = { externalId, score, metadata: this.lists[list].hits[index].metadata };
+    const { metadata, version } = this.lists[list].hits[index];
+    const hit: ScoredHit = { externalId, score, metadata };
+    if (version !== undefined) hit.version = version;
     return explain ? { ...hit, explanation: this.placesOf(taken) } : hit;
   }
 

@@ -5,10 +5,13 @@ import { float32FromBytes } from '../../../shared/contract/vector/float32-bytes'
 import type { CollectionRecord } from '../collections/collection-record';
 import { cursorOf, elementsOf } from '../opaque-cursor';
 import type { SearchRequest } from '../search-request';
+import { type CursorSeal, SEAL_LENGTH } from './cursor-seal';
 import { KeyDigests } from './key-digests';
 
 /** Increased when the elements change their meaning; cursors of another version are refused. */
-const VERSION = 3;
+const VERSION = 4;
+/** Of a cursor. */
+const ELEMENTS = 8;
 /** Enough of a digest to tell searches apart. */
 const DIGEST_CHARACTERS = 22;
 /** A vector of 65,536 dimensions, its base64 in JSON, and that in base64 again. */
@@ -45,15 +48,15 @@ export function chainOf(
   collection: CollectionRecord,
   request: SearchRequest,
   { text, secondsMax }: NonNullable<SearchRequest['page']['cursor']>,
-  nowMs: number,
+  { nowMs, seal }: { nowMs: number; seal: CursorSeal },
 ): SearchChain {
   const digest = digestOf(request);
   if (text === null) return { digest, beganMs: nowMs, fixed: null };
-  const elements = elementsOf(text, CURSOR_LENGTH_MAX);
+  const elements = openedElements(text, seal);
   const [version, identity, uid, ofSearch, beganMs, versions, vectors, state] = elements;
   const isWhole =
     version === VERSION &&
-    elements.length === 8 &&
+    elements.length === ELEMENTS &&
     typeof identity === 'string' &&
     typeof uid === 'string' &&
     typeof ofSearch === 'string' &&
@@ -89,11 +92,24 @@ export function cursorOfChain(
   { identity }: CollectionRecord,
   { digest, beganMs }: SearchChain,
   { uid, versions, vectors, state }: FixedList,
+  seal: CursorSeal,
 ): string {
   const texts = vectors.map((vector) =>
     vector === null ? null : Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString('base64'),
   );
-  return cursorOf([VERSION, identity, uid, digest, beganMs, versions, texts, state]);
+  return seal.close(cursorOf([VERSION, identity, uid, digest, beganMs, versions, texts, state]));
+}
+
+/** Errors: invalid_parameter for one without the seal, also for those of program versions that sealed none. */
+function openedElements(cursor: string, seal: CursorSeal): unknown[] {
+  const text = seal.open(cursor);
+  if (text !== null) return elementsOf(text, CURSOR_LENGTH_MAX - SEAL_LENGTH);
+  const { 0: version, length } = elementsOf(cursor, CURSOR_LENGTH_MAX);
+  if (length !== ELEMENTS || typeof version !== 'number' || version >= VERSION) throw notOne();
+  throw new QuiverError(
+    'invalid_parameter',
+    'this cursor ended: an earlier version of the service answered it; begin again with cursor "first"',
+  );
 }
 
 /** The chain's shards are not those of the collection any more. */

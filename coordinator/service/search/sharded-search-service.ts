@@ -33,6 +33,7 @@ import { BoostDepths } from './boost-depths';
 import { addBoostNumbers } from './boost-numbers';
 import { ChainedLists } from './chained-lists';
 import { ChunkReader } from './chunk-reader';
+import { CursorSeal } from './cursor-seal';
 import { expandedHits } from './expanded-hits';
 import { FieldLookup } from './field-lookup';
 import { hitsInOrder } from './hit-order';
@@ -72,6 +73,7 @@ export class ShardedSearchService implements SearchService {
   private readonly groups: GroupedLists;
   private readonly diverse: DiverseLists;
   private readonly reranked: RerankedLists;
+  private readonly cursorSeal: CursorSeal;
   private readonly chained: ChainedLists;
   private readonly fields: FieldLookup;
   private readonly ordered: OrderedItems<CollectionRecord>;
@@ -88,6 +90,8 @@ export class ShardedSearchService implements SearchService {
     reranker: RerankProvider;
     clock: Clock;
     observer?: SearchObserver;
+    /** Of all processes that take each other's cursors. */
+    cursorSecret: string;
   }) {
     this.catalog = options.catalog;
     this.embedder = options.embedder;
@@ -106,8 +110,10 @@ export class ShardedSearchService implements SearchService {
     this.groups = new GroupedLists({ lists, ordered });
     this.reranked = new RerankedLists({ ...options, lists, ordered, recordStep });
     this.diverse = new DiverseLists({ lists, ordered });
+    this.cursorSeal = new CursorSeal(options.cursorSecret);
     this.chained = new ChainedLists({
       ...options,
+      cursorSeal: this.cursorSeal,
       sets: this.sets,
       ordered,
       reranked: this.reranked,
@@ -285,7 +291,7 @@ export class ShardedSearchService implements SearchService {
 
   private chainOf(collection: CollectionRecord, request: SearchRequest): SearchChain | undefined {
     const { cursor } = request.page;
-    return cursor && chainOf(collection, request, cursor, this.clock.wallMs());
+    return cursor && chainOf(collection, request, cursor, { nowMs: this.clock.wallMs(), seal: this.cursorSeal });
   }
 
   /** The list, its page and what the answer has of it. */

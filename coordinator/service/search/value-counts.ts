@@ -1,7 +1,9 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Diversity, GroupKey } from '../search-request';
+import type { ScoredHit } from '../service';
+import type { LookedAt } from './found-groups';
 import { groupKeysOf } from './group-key';
-import type { KeyDigests } from './key-digests';
+import { KeyDigests } from './key-digests';
 
 /** A number, a text or a boolean. */
 type Value = Exclude<GroupKey, null>;
@@ -10,7 +12,7 @@ type Value = Exclude<GroupKey, null>;
 const VALUES_MAX = 50_000;
 
 /**
- * How many hits of a chain have each value, of which no more may have one than `atMost`: by the digests of the pages
+ * How many hits of a list have each value, of which no more may have one than `atMost`: by the digests of the pages
  * before, one for each hit, and what is added.
  */
 export class ValueCounts {
@@ -21,7 +23,7 @@ export class ValueCounts {
 
   constructor(
     private readonly diversity: Diversity & { type: 'field' },
-    private readonly before: KeyDigests,
+    private readonly before = KeyDigests.NONE,
   ) {}
 
   /**
@@ -38,6 +40,19 @@ export class ValueCounts {
       isFull = true;
     }
     return isFull ? null : values;
+  }
+
+  /** The hits for which there is room; they are added. In steps. */
+  *taken(looked: readonly LookedAt[]): Generator<undefined, ScoredHit[]> {
+    const hits: ScoredHit[] = [];
+    for (const { hit, metadata } of looked) {
+      yield;
+      const values = yield* this.roomFor(metadata);
+      if (values === null) continue;
+      this.add(values);
+      hits.push(hit);
+    }
+    return hits;
   }
 
   /** One more hit has them. */

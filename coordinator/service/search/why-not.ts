@@ -11,6 +11,7 @@ import {
 } from '../search-request';
 import type { FoundList, SearchService } from '../service';
 import { listDepth } from './fusion';
+import { placesOfList } from './ranked-lists';
 
 /** A condition of a request, and how the request has it. */
 export interface AskedCondition {
@@ -60,6 +61,8 @@ export interface WhyReport {
    * before; null: it is not among the first `kMax`.
    */
   place: number | null;
+  /** Lost by groups: its group is on the page, with better hits. */
+  isBehindInGroup?: boolean;
   /** Lost by approximation: the least of the efforts 16, 32, 64 and so on that finds it; null otherwise. */
   effort: number | null;
 }
@@ -74,6 +77,8 @@ const WITHOUT: Record<(typeof STAGES)[number], (search: SearchRequest) => Search
   boosts: (search) => ({ ...search, query: { ...search.query, boosts: undefined } }),
 };
 const EFFORT_MIN = 16;
+/** Hits of a group, and of all groups, among which the item is looked for. */
+const [GROUP_SIZE_MAX, GROUPED_HITS_MAX] = [100, 10_000];
 const LINEAR: Fusing = { kind: 'linear', constant: 0, isUnit: false };
 
 /**
@@ -106,10 +111,19 @@ export class WhyNot {
     const { offset } = search.page;
     const found = await asking.placeIn(search);
     if (found !== null) return { ...report, place: offset + found };
-    report.place = await asking.placeIn({ ...search, rerank: undefined, page: { k: kMax, offset: 0 } });
+    report.place = await placeInWhole(asking, search, kMax);
+    if (await isBehindInGroup(asking, search)) return { ...report, lostAt: 'groups', isBehindInGroup: true };
     for (const stage of STAGES) {
       const without = WITHOUT[stage](search);
       if (isSame(without, search)) continue;
+      if ((await asking.placeIn(without)) !== null) return { ...report, lostAt: stage };
+    }
+    // Several may leave it out, each by itself: the first that it comes to.
+    let without = search;
+    for (const stage of STAGES) {
+      const before = without;
+      without = WITHOUT[stage](before);
+      if (before === search || isSame(without, before)) continue;
       if ((await asking.placeIn(without)) !== null) return { ...report, lostAt: stage };
     }
     if (search.query.effort.type !== 'exact' && report.legs.some(({ leg }) => leg === 'vector')) {
@@ -175,6 +189,26 @@ interface AskedLeg extends Pick<LegReport, 'index' | 'depth'> {
   leastScore: number | undefined;
 }
 
+/**
+ * Its place in the list that pages are cut out of. Of a fused one, by the lists that pages of so many places are made
+ * of: deeper ones have another order.
+ */
+async function placeInWhole(asking: Asking, search: SearchRequest, kMax: number): Promise<number | null> {
+  for (const k of [...(placesOfList(search.query.source) ?? []).filter((places) => places < kMax), kMax]) {
+    const place = await asking.placeIn({ ...search, rerank: undefined, page: { k, offset: 0 } });
+    if (place !== null) return place;
+  }
+  return null;
+}
+
+/** Whether the item is on the page where groups have more hits. */
+async function isBehindInGroup(asking: Asking, search: SearchRequest): Promise<boolean> {
+  const { groups, k } = search.page;
+  if (groups === undefined) return false;
+  const size = Math.max(groups.size, Math.min(GROUP_SIZE_MAX, Math.floor(GROUPED_HITS_MAX / k)));
+  return (await asking.placeIn({ ...search, page: { ...search.page, groups: { ...groups, size } } })) !== null;
+}
+
 function withPage(change: (page: Page) => Page): (search: SearchRequest) => SearchRequest {
   return (search) => ({ ...search, page: change(search.page) });
 }
@@ -225,15 +259,18 @@ class Asking {
     readonly externalId: string,
   ) {}
 
-  /** Its place, from 1, among the hits; null: it is none of them. */
+  /** Its place, from 1, among the hits, or that of its group among the groups; null: it is none of them. */
   async placeIn(request: SearchRequest): Promise<number | null> {
     return (await this.hitIn(request))?.place ?? null;
   }
 
   async hitIn(request: SearchRequest): Promise<{ place: number; score: number } | null> {
     const output = { texts: false, fields: [] };
-    const { hits }: FoundList = await this.search.search(this.collection, { ...request, output });
-    const at = hits.findIndex(({ externalId }) => externalId === this.externalId);
-    return at < 0 ? null : { place: at + 1, score: hits[at].score };
+    const { hits, groups }: FoundList = await this.search.search(this.collection, { ...request, output });
+    const isIt = ({ externalId }: { externalId: string }): boolean => externalId === this.externalId;
+    const found = hits.find(isIt);
+    if (found === undefined) return null;
+    const at = groups === undefined ? hits.findIndex(isIt) : groups.findIndex((group) => group.hits.some(isIt));
+    return { place: at + 1, score: found.score };
   }
 }

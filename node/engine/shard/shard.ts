@@ -167,7 +167,13 @@ export class Shard {
     );
     const { checkpointer } = this;
     this.reader = {
-      search: new ShardSearch({ records, indexes, slots }),
+      search: new ShardSearch({
+        records,
+        indexes,
+        slots,
+        counters,
+        aside: (work) => this.whileOpen(work).catch(() => undefined),
+      }),
       items: new ShardItems({ dim, records, indexes, counters }),
       records,
       indexes,

@@ -31,8 +31,8 @@ export type PathCondition =
   | TextCondition;
 
 /**
- * A number, a text or a boolean that is none of these, alone or in a list. No client sends it: searches that group ask
- * so for what is in none of the groups that they have found.
+ * A number, a text or a boolean that is none of these, alone or in a list. Searches that group ask so for what is in
+ * none of the groups that they have found, and what asks for items without a value.
  */
 export interface OthersCondition {
   type: 'others';

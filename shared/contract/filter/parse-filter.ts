@@ -128,7 +128,7 @@ const OPERATIONS: Record<FieldOperatorName, (parser: FilterParser, operand: Oper
   $in: (parser, operand) => parser.oneOf(operand),
   $nin: (parser, operand) => not(parser.oneOf(operand)),
   $exists: (_, operand) => asSaid(operand, { type: 'exists', path: operand.path }),
-  $empty: (_, operand) => asSaid(operand, isEmpty(operand.path)),
+  $empty: (parser, operand) => asSaid(operand, parser.empty(operand)),
   $between: (parser, operand) => parser.between(operand),
   $prefix: (_, operand) => text('prefix', operand),
   $contains: (_, operand) => text('contains', operand),
@@ -165,12 +165,8 @@ function asSaid({ json, place }: Operand, filter: Filter): Filter {
   return json ? filter : not(filter);
 }
 
-/** In conditions that lists of values answer. */
-function isEmpty(path: string): Filter {
-  const onlyNulls = all([{ type: 'equals', path, value: null }, not({ type: 'others', path, values: [] })]);
-  return { type: 'or', filters: [not({ type: 'exists', path }), { type: 'equals', path, value: [] }, onlyNulls] };
-}
-
+/** Conditions of which $empty is made. */
+const EMPTY_CONDITIONS = 4;
 /** Elements that an array may have, and more. */
 const SIZES = { low: 0, high: Number.MAX_SAFE_INTEGER };
 /** Times that a Date may have. */
@@ -314,6 +310,15 @@ class FilterParser {
     return all(
       values.map((value, i) => this.equal({ path, json: value, place: `${place}[${i}]`, fold: false, depth })),
     );
+  }
+
+  /** In conditions that lists of values answer, each of which counts. */
+  empty({ path, place }: Operand): Filter {
+    const isNull: Filter = { type: 'equals', path, value: null };
+    const hasValue: Filter = { type: 'others', path, values: [] };
+    const isNone: Filter = { type: 'equals', path, value: [] };
+    for (let left = EMPTY_CONDITIONS - 1; left > 0; left--) this.count(place);
+    return { type: 'or', filters: [not({ type: 'exists', path }), isNone, all([isNull, not(hasValue)])] };
   }
 
   /** Operators ask the element itself, keys its members. */

@@ -158,6 +158,8 @@ export interface VectorSearch {
   boosts?: Boosts | undefined;
   /** The best `k` of a part of the list; absent: of all of it. */
   part?: ListPart | undefined;
+  /** Whether hits carry `version`. A node of an earlier version ignores it. */
+  versions?: true | undefined;
 }
 
 /** Where a hit is in a ranked list: see {@link compareHits}. */
@@ -268,6 +270,8 @@ export interface KeywordSearch {
   boosts?: Boosts | undefined;
   /** As in a search, by the given statistics. */
   part?: ListPart | undefined;
+  /** As in a search. */
+  versions?: true | undefined;
 }
 
 export interface KeywordStatistics {
@@ -285,6 +289,8 @@ export interface Hit {
   metadata: string;
   /** Present if requested; "" if the item has none. */
   text?: string;
+  /** Of the metadata and the text, if requested, if the shard counts versions and they are not left out. */
+  version?: number;
 }
 
 /** In the place of the metadata of a hit whose contents are still to be fetched. No metadata are so. */
@@ -302,6 +308,25 @@ export function compareHits(
   if (a.score !== b.score) return a.score > b.score ? -1 : 1;
   if (a.externalId === b.externalId) return 0;
   return a.externalId < b.externalId ? -1 : 1;
+}
+
+/** Processors of different kinds add the same numbers up to scores that differ by so much of the greatest. */
+const SCORE_ROUNDING = 1e-6;
+
+/** By how much scores of a list may be others on another processor: by some of the list, the first and the last. */
+export function scoreRounding(...scores: (number | undefined)[]): number {
+  const greatest = Math.max(1, ...scores.map((score) => Math.abs(score ?? 0)));
+  return SCORE_ROUNDING * Math.min(greatest, Number.MAX_VALUE);
+}
+
+/**
+ * The hits down to a place that was the last of them; null: all. Another processor may have worked out its score, so it
+ * is known by its item, where that is still there.
+ */
+export function hitsDownTo<H extends HitPlace>(hits: readonly H[], end: HitPlace | null): H[] {
+  if (end === null) return [...hits];
+  const at = hits.findIndex(({ externalId }) => externalId === end.externalId);
+  return at < 0 ? hits.filter((hit) => compareHits(hit, end) <= 0) : hits.slice(0, at + 1);
 }
 
 export interface StoredItem {

@@ -9,13 +9,15 @@ import { encodingOf } from '../../base/text/text-encoding';
  * so that all strings together are one piece of text, encoded and decoded in one step:
  *
  *   u32 number of hits, u32 encoding of the strings (0 UTF-8, 1 UTF-16: some string is not well-formed Unicode; 2
- *   UTF-8, and lengths count bytes: never sent)
- *   each: f64 score, u32 length of id, u32 length of metadata, u32 length of text (NO_TEXT: none)
+ *   UTF-8, and lengths count bytes: never sent; with 16 added to it, hits have versions)
+ *   each: f64 score, u32 length of id, u32 length of metadata, u32 length of text (NO_TEXT: none), with versions f64
+ *     version (NaN: none)
  *   id, metadata, text of the first hit, then of the second, …
  */
 const HEADER_BYTES = 8;
 const HIT_BYTES = 20;
 const NO_TEXT = 0xffffffff;
+const WITH_VERSIONS = 16;
 const ENCODING = { utf8: 0, utf16le: 1, bytes: 2 } as const;
 /** Hits as bytes are forgotten as soon as they are sent. */
 const slab = new Slab();
@@ -25,17 +27,18 @@ export function hitsToBytes(hits: readonly Hit[]): Buffer {
   for (const hit of hits)
     strings += hit.text === undefined ? hit.externalId + hit.metadata : hit.externalId + hit.metadata + hit.text;
   const encoding = encodingOf(strings);
-  const stringsAt = HEADER_BYTES + hits.length * HIT_BYTES;
+  const hasVersions = hits.some(({ version }) => version !== undefined);
+  const stringsAt = HEADER_BYTES + hits.length * (HIT_BYTES + (hasVersions ? 8 : 0));
   const bytes = Buffer.allocUnsafe(stringsAt + Buffer.byteLength(strings, encoding));
   bytes.writeUInt32LE(hits.length, 0);
-  bytes.writeUInt32LE(ENCODING[encoding], 4);
+  bytes.writeUInt32LE(ENCODING[encoding] + (hasVersions ? WITH_VERSIONS : 0), 4);
   let at = HEADER_BYTES;
   for (const hit of hits) {
     bytes.writeDoubleLE(hit.score, at);
     bytes.writeUInt32LE(hit.externalId.length, at + 8);
     bytes.writeUInt32LE(hit.metadata.length, at + 12);
     bytes.writeUInt32LE(hit.text === undefined ? NO_TEXT : hit.text.length, at + 16);
-    at += HIT_BYTES;
+    at = hasVersions ? bytes.writeDoubleLE(hit.version ?? NaN, at + HIT_BYTES) : at + HIT_BYTES;
   }
   bytes.write(strings, stringsAt, encoding);
   return bytes;
@@ -199,15 +202,17 @@ function bestHead(lists: readonly Buffer[], heads: readonly number[], counts: re
 /** The hits that `bytes` hold. Errors: internal when they are malformed. */
 export function hitsFromBytes(bytes: Buffer): Hit[] {
   const count = bytes.length < HEADER_BYTES ? -1 : bytes.readUInt32LE(0);
-  const stringsAt = HEADER_BYTES + count * HIT_BYTES;
+  const form = count < 0 ? 0 : bytes.readUInt32LE(4);
+  const [hasVersions, encoding] = [form >= WITH_VERSIONS, form % WITH_VERSIONS];
+  const rowBytes = HIT_BYTES + (hasVersions ? 8 : 0);
+  const stringsAt = HEADER_BYTES + count * rowBytes;
   if (count < 0 || stringsAt > bytes.length) throw new QuiverError('internal', 'malformed hits');
-  const encoding = bytes.readUInt32LE(4);
   // Where lengths count bytes, a character for each of them is cut in the right places.
   const isBytes = encoding === ENCODING.bytes;
   const strings = bytes.toString(isBytes ? 'latin1' : encoding === ENCODING.utf8 ? 'utf8' : 'utf16le', stringsAt);
   const hits: Hit[] = new Array(count);
   let from = 0;
-  for (let i = 0, at = HEADER_BYTES; i < count; i++, at += HIT_BYTES) {
+  for (let i = 0, at = HEADER_BYTES; i < count; i++, at += rowBytes) {
     const metadataAt = from + bytes.readUInt32LE(at + 8);
     const textAt = metadataAt + bytes.readUInt32LE(at + 12);
     const textLength = bytes.readUInt32LE(at + 16);
@@ -221,6 +226,8 @@ export function hitsFromBytes(bytes: Buffer): Hit[] {
       from += textLength;
       hit.text = strings.slice(textAt, from);
     }
+    const version = hasVersions ? bytes.readDoubleLE(at + HIT_BYTES) : NaN;
+    if (!Number.isNaN(version)) hit.version = version;
     hits[i] = hit;
   }
   if (from !== strings.length) throw new QuiverError('internal', 'malformed hits');

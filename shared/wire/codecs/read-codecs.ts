@@ -93,7 +93,7 @@ const PROGRESS_BYTES = 80;
 /** The codecs by kind. */
 export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
   search: {
-    requestToProto: ({ vector, k, filter, effort, texts, counted, bytesMax, boosts, part }) => ({
+    requestToProto: ({ vector, k, filter, effort, texts, counted, bytesMax, boosts, part, versions }) => ({
       vector: vectorToProto(vector),
       k,
       filter: filterToProto(filter),
@@ -104,8 +104,9 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       ...(bytesMax !== undefined && { bytesMax }),
       ...(boosts !== undefined && { boosts: boostsToText(boosts) }),
       ...(part !== undefined && { part: partToProto(part) }),
+      ...(versions && { versions }),
     }),
-    requestFromProto: ({ vector, k, filter, ef, exact, texts, counted, bytesMax, boosts, part }) => ({
+    requestFromProto: ({ vector, k, filter, ef, exact, texts, counted, bytesMax, boosts, part, versions }) => ({
       vector: vectorFromProto(vector),
       k,
       filter: filterFromProto(filter),
@@ -115,6 +116,7 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       ...(bytesMax !== undefined && { bytesMax }),
       ...boostsFromProto(boosts),
       ...(part && { part: partFromProto(part) }),
+      ...(versions && { versions }),
     }),
     requestBytes: ({ vector, filter, boosts, part }) =>
       vector.byteLength + filterBytes(filter) + boostsBytes(boosts) + partBytes(part),
@@ -184,7 +186,7 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     },
   },
   keywordSearch: {
-    requestToProto: ({ terms, statistics, k, filter, bytesMax, plan, fieldWeights, boosts, part }) => ({
+    requestToProto: ({ terms, statistics, k, filter, bytesMax, plan, fieldWeights, boosts, part, versions }) => ({
       terms: stringsToBytes(terms),
       statistics,
       k,
@@ -194,6 +196,7 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       ...(bytesMax !== undefined && { bytesMax }),
       ...(boosts !== undefined && { boosts: boostsToText(boosts) }),
       ...(part !== undefined && { part: partToProto(part) }),
+      ...(versions && { versions }),
     }),
     requestFromProto: ({
       terms: termBytes,
@@ -205,6 +208,7 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       fieldWeights,
       boosts,
       part,
+      versions,
     }) => {
       if (statistics === null) throw malformed('keyword search');
       const terms = stringsFromBytes(termBytes);
@@ -220,6 +224,7 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
         ...(bytesMax !== undefined && { bytesMax }),
         ...boostsFromProto(boosts),
         ...(part && { part: partFromProto(part) }),
+        ...(versions && { versions }),
       };
     },
     requestBytes: ({ terms, filter, plan, boosts, part }) =>

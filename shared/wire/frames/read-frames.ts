@@ -53,7 +53,9 @@ const SEARCH_LEFT = fieldsLeft<Search>({
   bytesMax: 'handled',
   part: 'left',
   boosts: 'left',
+  versions: 'left',
   _boosts: 'left',
+  _versions: 'left',
   _counted: 'handled',
   _bytesMax: 'handled',
 });

@@ -38,10 +38,13 @@ export function whySuite(context: SuiteContext): void {
           await why(name, { ...near, external_id: 'i4', diversity: { field: 'tens', at_most: 2 } }),
           await why(name, { ...near, external_id: 'i9', offset: 3 }),
           await why(name, { ...near, external_id: 'i30', exact: true, offset: 3 }),
+          await why(name, { ...near, external_id: 'i12', group_by: 'tens', group_size: 3 }),
+          await why(name, { ...near, external_id: 'i13', group_by: 'tens', group_size: 3 }),
+          await why(name, { ...near, k: 1, external_id: 'i12', group_by: 'tens' }),
         ]);
       }
       expect(answers[1]).toEqual(answers[0]);
-      const [found, behind, gone, filtered, grouped, diverse, later, exact] = answers[0];
+      const [found, behind, gone, filtered, grouped, diverse, later, exact, ...others] = answers[0];
       expect(found).toMatchObject({ lost_at: null, place: 4, conditions: [], effort: null });
       expect(found.because).toBe('the search finds it, at place 4');
       expect(found.legs).toEqual([{ leg: 'vector', score: expect.any(Number), exact_rank: 4, rank: 4, depth: 5 }]);
@@ -62,6 +65,13 @@ export function whySuite(context: SuiteContext): void {
       expect(diverse).toMatchObject({ lost_at: 'diversity' });
       expect(later).toMatchObject({ lost_at: 'rank', place: 10 });
       expect(exact).toMatchObject({ lost_at: 'rank', place: 31 });
+      const [first, second, otherGroup] = others;
+      // At the place of its group.
+      expect(first).toMatchObject({ lost_at: null, place: 2 });
+      expect(second).toMatchObject({ lost_at: 'groups', place: 14 });
+      expect(second.because).toContain('its group is on the page');
+      expect(otherGroup).toMatchObject({ lost_at: 'rank', place: 13 });
+      expect(otherGroup.because).toContain('the groups of the page have better hits than its own');
     });
 
     test('says the ranks of both lists of a hybrid search', async () => {
@@ -96,6 +106,7 @@ export function whySuite(context: SuiteContext): void {
       ['nothing to look for', { external_id: 'a' }, 422, /vector/],
       ['a wrong value', { external_id: 'a', vector: [1, 0], k: 0 }, 422, /k must be at least 1/],
       ['a filter that is none', { external_id: 'a', vector: [1, 0], filters: { a: { $x: 1 } } }, 422, /filters/],
+      ['a cursor', { external_id: 'a', vector: [1, 0], cursor: 'first' }, 400, /cursor is of pages that/],
       ['another dimension', { external_id: 'i1', vector: [1, 0, 0] }, 400, /dimension/],
     ])('is refused with %s', async (_, body, code, message) => {
       const name = await filled();

@@ -59,6 +59,7 @@ export async function startThreadedServer(
       answerBytesMax: answerBytesOf(config.answerBytesMax, readMachineLimits()),
       connectionsMax: options.connectionsMax ?? 1_000,
       stampMemory,
+      cursorSecret: 'of this process',
       delayMsMax: Infinity,
     },
     handlers: (started, peer) => httpThreadHandlers(main, started, peer),

@@ -19,6 +19,7 @@ import type { SynonymRule } from '../../../coordinator/service/synonyms/synonym-
 import type { CollectionQuota } from '../../../coordinator/service/collections/collection-quota';
 import { variantSearch } from '../../../coordinator/api/schema/judgement-schemas';
 import { StoreFiles } from '../../../coordinator/jobs/documents/store-files';
+import { cursorSecretIn } from '../../../coordinator/service/search/cursor-seal';
 import { createService, type RunningService } from '../../../coordinator/service-factory';
 import type { DocumentParser } from '../../../coordinator/service/documents/formats/document-parser';
 import { readDocument } from '../../../coordinator/service/documents/formats/read-document';
@@ -174,6 +175,7 @@ export async function plainService(
     aliasTenure: options.aliasTenure,
     aliasAudience: options.aliasAudience,
     documentFiles: new StoreFiles(store),
+    cursorSecret: await cursorSecretIn(store),
     parser: options.parser ?? PLAIN_PARSER,
     openTarget: options.openTarget ?? targetOpener(readConfig(options.environment ?? {}, 1), TEST_SEALS),
     projectionWorker: join(__dirname, '../threads/projection-worker.js'),

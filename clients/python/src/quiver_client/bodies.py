@@ -28,6 +28,15 @@ def given(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
+def listed(elements: Iterable[Any] | None, field: str) -> list[Any] | None:
+    """A list of any iterable; ``InvalidValueError`` for what is one element."""
+    if elements is None:
+        return None
+    if isinstance(elements, (str, bytes, Mapping)) or not isinstance(elements, Iterable):
+        raise InvalidValueError(f"is {named(elements)}, not a list", field=field)
+    return list(elements)
+
+
 def embedding_body(embedding: Mapping[str, Any] | str | None) -> dict[str, Any] | None:
     """How texts of a collection become vectors; a text is the model's name."""
     if embedding is None:

@@ -1227,7 +1227,8 @@ class WhyReport:
     because: str
     """The same for people."""
     place: int | None
-    """Its place in the ranked list, before a model reads it, from 1; None: not among the first MAX_K."""
+    """Its place in the ranked list, before a model reads it, from 1, or of an item that is found with group_by that
+    of its group; None: not among the first MAX_K."""
     conditions: list[WhyCondition]
     """What filters, and signs in query_text, ask for, and whether the item passes."""
     legs: list[WhyLeg]

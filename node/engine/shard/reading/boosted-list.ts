@@ -99,9 +99,9 @@ export class BoostedList {
     kept.length = end;
   }
 
-  /** Reads more the next time. */
-  deepen(): void {
-    this.depth *= DEPTH_FACTOR;
+  /** Reads more the next time, and no more than `deepest`. */
+  deepen(deepest = Infinity): void {
+    this.depth = Math.min(DEPTH_FACTOR * this.depth, deepest);
   }
 
   /** Many are cut at once, so that each is sorted a few times. */

@@ -1,15 +1,17 @@
 import { bothFilters, type Filter } from '../../../../shared/contract/filter/filter';
 import { inSlices, resultOf } from '../../../../shared/base/time/work-slices';
-import type { VectorSearch } from '../../../../shared/contract/shard/shard-read';
+import type { ListPart, VectorSearch } from '../../../../shared/contract/shard/shard-read';
 import { ChunkedSlotSet } from '../../slots/chunked-slot-set';
 import type { SlotScores } from '../../slots/slot-scores';
 import type { SlotSet } from '../../slots/slot-set';
 import type { ShardIndexes } from '../shard-indexes';
-import { cutTies, type NamedSlots } from './border-ties';
+import { cutTiedSlots, cutTies, type NamedSlots } from './border-ties';
 import { BoostedList } from './boosted-list';
+import { isAsItWas, type ListSearch, type VersionedSlots } from './list-parts';
 import type { FoundHit, ScoredSlot } from './ordered-hits';
 import type { SearchCounter } from './search-counter';
 import type { ShardBoosts } from './shard-boosts';
+import { firstWhere } from './sorted-in-steps';
 
 /**
  * `first`: how long a list is at first, or twice the answer; so much more costs a walk little. `all`: so few are all
@@ -35,10 +37,10 @@ export function firstDepth(k: number, first = BOUNDS.first): number {
 export async function readBoosted(
   { filters, directory, vectors }: Pick<ShardIndexes, 'filters' | 'directory' | 'vectors'>,
   { vector, filter, effort, counted, k }: VectorSearch,
-  { list, boosts, counter }: { list: BoostedList; boosts: ShardBoosts; counter: SearchCounter | null },
+  { list, boosts, counter, deepest: given }: BoostedRead & { list: BoostedList },
   bounds = BOUNDS,
 ): Promise<number | undefined> {
-  const deepest = Math.max(boosts.most === Infinity ? bounds.unknown : bounds.known, FACTORS.most * k);
+  const deepest = given ?? Math.max(boosts.most === Infinity ? bounds.unknown : bounds.known, FACTORS.most * k);
   for (let within = filter; ;) {
     const allowed = within === null ? null : filters.resolve(within);
     const count = allowed === null ? directory.liveCount : allowed.size;
@@ -61,8 +63,93 @@ export async function readBoosted(
       if (2 * left <= count) continue;
     }
     if (list.depth >= deepest) return list.depth;
-    list.deepen();
+    list.deepen(deepest);
   }
+}
+
+/** What changes the scores of a list, and what it took. `deepest`: how much of it is read at most. */
+interface BoostedRead {
+  boosts: ShardBoosts;
+  counter: SearchCounter | null;
+  deepest?: number;
+}
+
+/**
+ * The list of which a part is asked for. What all pages of it have to agree on does not depend on how deep they are:
+ * where its best can't be known without reading more than `bounds.known` of the items that have not changed, it is that
+ * of these alone, and ends with them.
+ */
+export function boostedParts(
+  indexes: Pick<ShardIndexes, 'filters' | 'directory' | 'vectors'>,
+  request: VectorSearch,
+  { versionMax }: Pick<ListPart, 'versionMax'>,
+  { boosts, counter }: BoostedRead,
+  bounds = BOUNDS,
+): Required<ListSearch> {
+  const { directory, filters, vectors } = indexes;
+  const { vector, filter, effort, counted } = request;
+  const deepest = bounds.known;
+  const { mode, most } = boosts;
+  const allowed = (): SlotSet | null => (filter === null ? null : filters.resolve(filter));
+  return {
+    known: async (k) => {
+      if (k >= deepest && (allowed()?.size ?? directory.liveCount) > deepest) return null;
+      const list = new BoostedList(k, {
+        mode,
+        most,
+        depth: Math.min(firstDepth(k, bounds.first), deepest),
+        isTied: true,
+      });
+      const read = { list, boosts, counter, deepest };
+      if ((await readBoosted(indexes, { ...request, k }, read, bounds)) !== undefined) return null;
+      const found = await inSlices(list.found());
+      return { found, isWhole: found.slots.length < k };
+    },
+    bounded: async () => {
+      for (let k = deepest; ;) {
+        const found = await vectors.search(vector, { k, effort, allowed: allowed(), counted });
+        counter?.searched(found);
+        const asItWas = await inSlices(unchanged(directory, found, versionMax));
+        const lacking = deepest - asItWas.slots.length;
+        if (lacking > 0 && found.slots.length >= k) {
+          k += 2 * lacking;
+          continue;
+        }
+        const first = await inSlices(firstOf(directory, asItWas, deepest));
+        const list = new BoostedList(Infinity, { mode, most, depth: deepest, isTied: true });
+        await inSlices(list.take({ found: await inSlices(boosts.numbered(first)), last: null }));
+        return { found: await inSlices(list.found()), isWhole: true, boostDepth: deepest };
+      }
+    },
+  };
+}
+
+/** Of slots those whose items have not changed since the version. In steps. */
+function* unchanged(
+  items: VersionedSlots,
+  { slots, scores }: SlotScores,
+  versionMax: number,
+): Generator<undefined, SlotScores> {
+  const kept = { slots: new Uint32Array(slots.length), scores: new Float64Array(slots.length) };
+  let size = 0;
+  for (let i = 0; i < slots.length; i += 1) {
+    if (isAsItWas(items, slots[i], versionMax)) {
+      kept.slots[size] = slots[i];
+      kept.scores[size++] = scores[i];
+    }
+    if (i % SCORES_PER_STEP === SCORES_PER_STEP - 1) yield;
+  }
+  return { slots: kept.slots.subarray(0, size), scores: kept.scores.subarray(0, size) };
+}
+
+/** The first `count`, in the order of answers; all that tie with the last of them are there. */
+function firstOf(
+  items: VersionedSlots,
+  { slots, scores }: SlotScores,
+  count: number,
+): Generator<undefined, SlotScores> {
+  const end = slots.length <= count ? slots.length : firstWhere(slots.length, (at) => scores[at] < scores[count - 1]);
+  return cutTiedSlots(items, { slots: slots.subarray(0, end), scores: scores.subarray(0, end) }, count);
 }
 
 /** `isTied`: as BoostedList has it. */

@@ -8,6 +8,10 @@ export interface FoundPart {
   scores: Float64Array;
   /** Whether nothing is behind it. */
   isEnd: boolean;
+  /** By how much its scores may be others on another processor. */
+  rounding: number;
+  /** As of DeepList. */
+  boostDepth?: number;
 }
 
 /** What an entry takes besides its slots and scores. */

@@ -5,6 +5,7 @@ import {
   type HitPlace,
   type KeywordSearch,
   type ListPart,
+  scoreRounding,
   type VectorSearch,
 } from '../../../../shared/contract/shard/shard-read';
 import { inLaterSlices, inSlices } from '../../../../shared/base/time/work-slices';
@@ -19,11 +20,10 @@ import { firstWhere, sortedInSteps } from './sorted-in-steps';
 const AHEAD_PAGES = 4;
 /** At most: each of them takes twelve bytes. */
 const AHEAD_MAX = 1 << 20;
+/** Lists of a process that are read ahead of their pages at once. */
+const AHEAD_AT_ONCE = 2;
 /** Slots that are looked at before others are served. */
 const SLOTS_PER_STEP = 4_096;
-/** Processors of different kinds add the same numbers up to scores that differ by so much of them. */
-const ROUNDING = 1e-6;
-
 /** The items of a list by their slots: a directory. */
 export interface VersionedSlots {
   /** How many items there are. */
@@ -39,70 +39,129 @@ export interface DeepList {
   found: SlotScores;
   /** Whether there are no more. */
   isWhole: boolean;
-  /** Whether it may lack some: then it is not kept, so that each page of it says so. */
-  isUnsure?: boolean;
+  /** Of a list that ends before all items were reached: how many it was made of. */
+  boostDepth?: number;
+}
+
+/** How a list is found. */
+export interface ListSearch {
+  /** To some depth; null: it can't be known so far. */
+  known: (depth: number) => Promise<DeepList | null>;
+  /** What there is in its place then, whole: the same for all parts. Default: all of it can be known. */
+  bounded?: () => Promise<DeepList>;
+}
+
+/** The best of a part. */
+export interface PartHits {
+  hits: ScoredSlot[];
+  /** As of {@link DeepList}. */
+  boostDepth?: number | undefined;
 }
 
 /**
  * Reads ranked lists in parts, whose items are those that have not changed since some version. A part behind others is
  * found by searching deeper, and what lies behind it is kept for the parts that follow. Each search is for twice as
- * many hits as were passed, so to read a list to its end costs a few searches as deep as it is long.
+ * many hits as were passed, so to read a list to its end costs a few searches as deep as it is long; where pages have
+ * come to the second half of what is kept, the next one begins beside them.
  */
 export class ListParts {
+  /** Reads of what comes behind pages that were answered, by the names of their lists. */
+  private readonly reading = new Map<string, Promise<void>>();
   /** Lists of several shards have the same names. */
   private readonly owner = `${(lastOwner += 1)} `;
 
   constructor(
     private readonly items: VersionedSlots,
     private readonly kept: KeptParts = KEPT_PARTS,
+    /** Does some work beside what is asked for; resolves when it is over, or is not to be done. */
+    private readonly aside: ((work: () => Promise<void>) => Promise<void>) | null = null,
   ) {}
 
   /**
-   * The best `k` of a part of the list that `listName` names, and that `search` finds to some depth; fewer only if
-   * there are no more. They were live a moment ago.
+   * The best `k` of a part of the list that `listName` names; fewer only if there are no more. They were live a moment
+   * ago.
    */
-  async next(
-    listName: () => string,
-    part: ListPart,
-    k: number,
-    search: (depth: number) => Promise<DeepList>,
-  ): Promise<ScoredSlot[]> {
-    const { after, passed } = part;
-    const name = after === null ? '' : this.owner + listName();
-    const kept = after === null ? undefined : this.kept.get(name);
-    if (kept !== undefined) {
-      const hits = this.takenFrom(kept, part, k);
-      if (hits !== null) return hits;
-    }
-    // What is said of it may be any number.
-    const before = Math.min(Math.ceil(passed), this.items.liveCount);
-    const ahead = after === null ? 0 : Math.min(AHEAD_MAX, Math.max(AHEAD_PAGES * k, before));
+  async next(listName: () => string, part: ListPart, k: number, search: ListSearch): Promise<PartHits> {
+    const { after } = part;
+    const name = after === null && search.bounded === undefined ? '' : this.owner + listName();
+    const kept = name === '' ? null : await this.keptHits(name, part, k, search);
+    if (kept !== null) return kept;
+    const { before, ahead } = this.depthOf(part, k);
+    let least = ahead === 0 ? null : before + k;
     for (let depth = before + k + ahead; ; depth *= 2) {
-      const list = await search(depth);
-      const found = await this.found(list, part, depth);
+      const found = await this.lookFor(part, depth, least, search);
+      least = null;
       if (found.slots.length < k && !found.isEnd) continue;
-      if (after !== null && list.isUnsure !== true) this.kept.put(name, found);
+      if (after !== null || found.boostDepth !== undefined) this.kept.put(name, found);
       // What has gone meanwhile may be missing at the end.
-      const hits = this.takenFrom(found, part, k);
-      if (hits !== null) return hits;
+      const taken = this.takenFrom(found, part, k);
+      if (taken !== null) return { hits: taken.hits, boostDepth: found.boostDepth };
     }
   }
 
+  /** Of what is kept, or is read just now; null: that does not reach so far. */
+  private async keptHits(name: string, part: ListPart, k: number, search: ListSearch): Promise<PartHits | null> {
+    for (;;) {
+      const kept = this.kept.get(name);
+      const taken = kept === undefined ? null : this.takenFrom(kept, part, k);
+      if (taken !== null) {
+        if (!kept!.isEnd && 2 * taken.end > kept!.slots.length) this.readAhead(name, part, k, search);
+        return { hits: taken.hits, boostDepth: kept!.boostDepth };
+      }
+      const reading = this.reading.get(name);
+      if (reading === undefined) return null;
+      await reading;
+    }
+  }
+
+  /** Reads on for the pages that follow: from where this one begins, because it may come again. */
+  private readAhead(name: string, part: ListPart, k: number, search: ListSearch): void {
+    const { reading, aside } = this;
+    if (aside === null || readingAhead === AHEAD_AT_ONCE || reading.has(name)) return;
+    readingAhead += 1;
+    const done = aside(async () => {
+      const { before, ahead } = this.depthOf(part, k);
+      this.kept.put(name, await this.lookFor(part, before + k + ahead, before + k, search));
+    }).finally(() => {
+      readingAhead -= 1;
+      reading.delete(name);
+    });
+    reading.set(name, done);
+  }
+
+  /** How many hits come before a part, and how many are found together with its first `k`. */
+  private depthOf({ after, passed }: ListPart, k: number): { before: number; ahead: number } {
+    // What is said of it may be any number.
+    const before = Math.min(Math.ceil(passed), this.items.liveCount);
+    return { before, ahead: after === null ? 0 : Math.min(AHEAD_MAX, Math.max(AHEAD_PAGES * k, before)) };
+  }
+
+  /** A part of a list that is read to `depth`, or where that can't be known to `least`, if that is not null. */
+  private async lookFor(part: ListPart, depth: number, least: number | null, search: ListSearch): Promise<FoundPart> {
+    const list =
+      (await search.known(depth)) ?? (least === null ? null : await search.known(least)) ?? (await search.bounded!());
+    return this.found(list, part, depth);
+  }
+
   /** What of a list is behind the part's beginning, and is as it was. */
-  private async found({ found, isWhole }: DeepList, part: ListPart, depth: number): Promise<FoundPart> {
+  private async found({ found, isWhole, boostDepth }: DeepList, part: ListPart, depth: number): Promise<FoundPart> {
     // Several that are deep may be found at once.
     const sliced = found.slots.length > SLOTS_PER_STEP ? inLaterSlices : inSlices;
-    const cut = await sliced(cutTiedSlots(this.items, found, depth));
+    const cut = await sliced(cutTiedSlots(this.items, found, isWhole ? found.slots.length : depth));
+    const rounding = scoreRounding(found.scores.at(0), found.scores.at(-1), part.after?.score);
     return {
       after: part.after,
-      ...(await sliced(this.behind(cut, part))),
+      ...(await sliced(this.behind(cut, part, rounding))),
       isEnd: isWhole && !cut.isCut,
+      rounding,
+      ...(boostDepth !== undefined && { boostDepth }),
     };
   }
 
   private *behind(
     { slots, scores }: SlotScores,
     { after, versionMax }: ListPart,
+    rounding: number,
   ): Generator<undefined, Pick<FoundPart, 'slots' | 'scores'>> {
     const { items } = this;
     const first = after === null ? 0 : firstWhere(slots.length, (at) => scores[at] <= after.score);
@@ -110,7 +169,7 @@ export class ListParts {
     let size = 0;
     for (let i = first; i < slots.length;) {
       const score = scores[i];
-      const isNear = after !== null && isNearTo(after.score, score);
+      const isNear = after !== null && isNearTo(after.score, score, rounding);
       if (isNear || (i + 1 < slots.length && scores[i + 1] === score)) {
         const tied: number[] = [];
         for (; i < slots.length && scores[i] === score; i += 1) {
@@ -147,23 +206,28 @@ export class ListParts {
     return (yield* sortedInSteps(named, byId)).map(({ slot }) => slot);
   }
 
-  /** null: what there is does not reach so far. */
-  private takenFrom(found: FoundPart, { after, versionMax }: ListPart, k: number): ScoredSlot[] | null {
+  /** `end`: how far it was read for that. null: what there is does not reach so far. */
+  private takenFrom(
+    found: FoundPart,
+    { after, versionMax }: ListPart,
+    k: number,
+  ): { hits: ScoredSlot[]; end: number } | null {
     if (found.after !== null && (after === null || compareHits(found.after, after) > 0)) return null;
     const { items } = this;
     const { slots, scores } = found;
     const isThere = (at: number): boolean => isAsItWas(items, slots[at], versionMax);
     const hits: ScoredSlot[] = [];
-    for (let at = this.placeOf(found, after, isThere); at < slots.length && hits.length < k; at += 1) {
+    let at = this.placeOf(found, after, isThere);
+    for (; at < slots.length && hits.length < k; at += 1) {
       if (!isThere(at)) continue;
       const [slot, score] = [slots[at], scores[at]];
       const isIt =
         after !== null &&
-        isNearTo(after.score, score) &&
+        isNearTo(after.score, score, found.rounding) &&
         !isBehind({ score, externalId: items.externalIdOf(slot) }, after);
       if (!isIt) hits.push({ slot, score });
     }
-    return hits.length === k || found.isEnd ? hits : null;
+    return hits.length === k || found.isEnd ? { hits, end: at } : null;
   }
 
   /** The first hit that is behind `after`; it may have gone. */
@@ -184,6 +248,7 @@ export class ListParts {
 }
 
 let lastOwner = 0;
+let readingAhead = 0;
 
 /** What a search by a vector is for, but for the part and what the hits carry. */
 export function vectorListName({ vector, filter, effort, boosts, part }: VectorSearch): string {
@@ -209,7 +274,7 @@ export function keywordListName(search: KeywordSearch): string {
 }
 
 /** Whether the slot has an item that has not changed since the version: a slot is used again. */
-function isAsItWas(items: VersionedSlots, slot: number, versionMax: number): boolean {
+export function isAsItWas(items: VersionedSlots, slot: number, versionMax: number): boolean {
   return items.isLive(slot) && items.versionOf(slot) <= versionMax;
 }
 
@@ -218,8 +283,8 @@ function isBehind(place: HitPlace, after: HitPlace): boolean {
   return place.externalId !== after.externalId && compareHits(place, after) > 0;
 }
 
-function isNearTo(score: number, other: number): boolean {
-  return score === other || Math.abs(score - other) <= ROUNDING * Math.abs(score);
+function isNearTo(score: number, other: number, rounding: number): boolean {
+  return score === other || Math.abs(score - other) <= rounding;
 }
 
 function byId(a: { externalId: string }, b: { externalId: string }): number {

@@ -32,14 +32,15 @@ export interface ItemsBySlot {
 
 /**
  * The best `k` of live slots, given by descending score, in the order of answers: ties by external id. Null if one of
- * them is not live, or was removed between two steps. Metadata are left out behind `bytesMax`. One step if they are few
- * and small.
+ * them is not live, or was removed between two steps. Metadata, and versions where these are wanted, are left out
+ * behind `bytesMax`. One step if they are few and small.
  */
 export function* orderedHits(
   items: ItemsBySlot,
   scored: ScoredSlot[],
   k: number,
   bytesMax = Infinity,
+  versionOf?: (slot: number) => number,
 ): Generator<undefined, FoundHit[] | null> {
   const hits: FoundHit[] = [];
   const hitsPerStep = scored.length < MANY_HITS ? Infinity : HITS_PER_STEP;
@@ -59,6 +60,7 @@ export function* orderedHits(
     const { slot, hit } = hits[i];
     if (!items.isLive(slot)) return null;
     hit.metadata = items.metadataOf(slot);
+    if (versionOf !== undefined) hit.version = versionOf(slot);
     bytes += hit.externalId.length + hit.metadata.length;
     if (bytes < stepEnd && (i + 1) % hitsPerStep !== 0) continue;
     stepEnd = bytes + STEP_BYTES;

@@ -18,9 +18,10 @@ import type { SlotScores } from '../../slots/slot-scores';
 import type { SlotSet } from '../../slots/slot-set';
 import { InlineBoosts, isTold } from './inline-boosts';
 import { keepTerms } from './keyword-expansions';
-import { boostedKeywords, boostedList, firstBoosted, readBoosted } from './boosted-search';
+import { boostedKeywords, boostedList, boostedParts, firstBoosted, readBoosted } from './boosted-search';
 import { type CutHits, cutTies } from './border-ties';
-import { type DeepList, keywordListName, ListParts, vectorListName } from './list-parts';
+import { KEPT_PARTS } from './kept-parts';
+import { keywordListName, ListParts, type ListSearch, vectorListName } from './list-parts';
 import { type FoundHit, orderedHits, type ScoredSlot } from './ordered-hits';
 import { ReadSteps } from './read-steps';
 import { SearchCounter } from './search-counter';
@@ -64,9 +65,22 @@ export class ShardSearch {
       records: RecordStore;
       indexes: ShardIndexes;
       slots: SlotAllocator;
+      counters: { versions: { isCounting: boolean } };
+      /** Does work that nobody waits for, while the shard is open; resolves when it is over, also where it failed. */
+      aside: (work: () => Promise<void>) => Promise<void>;
     },
   ) {
-    this.lists = new ListParts(parts.indexes.directory);
+    this.lists = new ListParts(parts.indexes.directory, KEPT_PARTS, (work) => parts.aside(() => this.asReader(work)));
+  }
+
+  private async asReader(work: () => Promise<void>): Promise<void> {
+    const { slots } = this.parts;
+    const epoch = slots.beginRead();
+    try {
+      await work();
+    } finally {
+      slots.endRead(epoch);
+    }
   }
 
   async search(request: VectorSearch): Promise<VectorSearchResult> {
@@ -118,27 +132,24 @@ export class ShardSearch {
     const counter = counted === true ? new SearchCounter() : null;
     if (filter !== null) await indexes.filters.prepare(filter);
     const boosts = request.boosts === undefined ? null : await ShardBoosts.prepared(indexes, request.boosts);
-    let boostDepth: number | undefined;
-    const search = async (depth: number): Promise<DeepList> => {
-      if (boosts !== null) {
-        const list = boostedList(boosts, depth, true);
-        boostDepth = await readBoosted(indexes, { ...request, k: depth }, { list, boosts, counter });
-        const found = await inSlices(list.found());
-        return { found, isWhole: found.slots.length < depth, isUnsure: boostDepth !== undefined };
-      }
-      const allowed = this.allowed(filter);
-      const candidateCount = allowed === null ? indexes.directory.liveCount : allowed.size;
-      counter?.filtered(candidateCount);
-      if (candidateCount === 0) return { found: NOTHING_FOUND, isWhole: true };
-      const found = await indexes.vectors.search(vector, { k: depth, effort, allowed, counted });
-      counter?.searched(found);
-      return { found, isWhole: found.slots.length < depth };
+    const plain: ListSearch = {
+      known: async (depth) => {
+        const allowed = this.allowed(filter);
+        const candidateCount = allowed === null ? indexes.directory.liveCount : allowed.size;
+        counter?.filtered(candidateCount);
+        if (candidateCount === 0) return { found: NOTHING_FOUND, isWhole: true };
+        const found = await indexes.vectors.search(vector, { k: depth, effort, allowed, counted });
+        counter?.searched(found);
+        return { found, isWhole: found.slots.length < depth };
+      },
     };
+    const search = boosts === null ? plain : boostedParts(indexes, request, part, { boosts, counter });
     const epoch = slots.beginRead();
     try {
       for (let round = 1; ; round++) {
-        const scored = await this.lists.next(() => vectorListName(request), part, k, search);
-        const hits = await this.made(scored, request, round);
+        const found = await this.lists.next(() => vectorListName(request), part, k, search);
+        const { boostDepth } = found;
+        const hits = await this.made(found.hits, request, round);
         if (hits === null || !hits.every(({ slot }) => indexes.directory.isLive(slot))) continue;
         counter?.made();
         if (request.texts) await this.addTexts(hits, request.bytesMax ?? Infinity);
@@ -335,18 +346,15 @@ export class ShardSearch {
     search: (depth: number, round: number) => SlotScores | Promise<SlotScores>,
     round: number,
   ): Promise<SlotScores> {
-    const scored = await this.lists.next(
-      () => keywordListName(request),
-      part,
-      request.k,
-      async (depth) => {
+    const { hits } = await this.lists.next(() => keywordListName(request), part, request.k, {
+      known: async (depth) => {
         const found = await search(depth, round);
         return { found, isWhole: found.slots.length < depth };
       },
-    );
+    });
     return {
-      slots: Uint32Array.from(scored, ({ slot }) => slot),
-      scores: Float64Array.from(scored, ({ score }) => score),
+      slots: Uint32Array.from(hits, ({ slot }) => slot),
+      scores: Float64Array.from(hits, ({ score }) => score),
     };
   }
 
@@ -428,10 +436,14 @@ export class ShardSearch {
   /** See orderedHits: in slices if there are many or large ones, until the last round. */
   private made(
     scored: ScoredSlot[],
-    { k, bytesMax }: { k: number; bytesMax?: number | undefined },
+    { k, bytesMax, versions }: Pick<VectorSearch, 'k' | 'bytesMax' | 'versions'>,
     round: number,
   ): FoundHit[] | null | Promise<FoundHit[] | null> {
-    const steps = orderedHits(this.parts.indexes.directory, scored, k, bytesMax);
+    const { indexes, counters } = this.parts;
+    const { directory } = indexes;
+    const hasVersions = versions === true && counters.versions.isCounting;
+    const versionOf = hasVersions ? (slot: number): number => directory.versionOf(slot) : undefined;
+    const steps = orderedHits(directory, scored, k, bytesMax, versionOf);
     if (round >= LAST_ROUND) return resultOf(steps);
     const first = steps.next();
     return first.done === true ? first.value : inLaterSlices(steps);
@@ -485,5 +497,6 @@ function pairsOf(found: SlotScores): ScoredSlot[] {
 
 function leaveOut(hit: Hit): void {
   hit.metadata = LEFT_OUT;
+  delete hit.version;
   hit.text = '';
 }

@@ -27,6 +27,7 @@ const LEFT = fieldsLeft<VectorSearch>({
   packed: 'handled',
   bytesMax: 'handled',
   part: 'left',
+  versions: 'left',
   boosts: 'handled',
 });
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
 from .. import operations
-from ..bodies import encoded, examples_body, filters_body, given, legs_body, listed_queries, query_body
+from ..bodies import encoded, examples_body, filters_body, given, legs_body, listed, listed_queries, query_body
 from ..event_stream import AnswerEvent, EventReader
 from ..ids import ExternalId, id_text, id_texts
 from ..models import (
@@ -65,15 +65,15 @@ class AsyncSearches:
         filters: Filters | None = None,
         ef: int | None = None,
         exact: bool = False,
-        boosts: Sequence[Mapping[str, Any]] | None = None,
+        boosts: Iterable[Mapping[str, Any]] | None = None,
         boost_mode: str | None = None,
         vector_model: str | None = None,
-        fields: Sequence[str] | None = None,
+        fields: Iterable[str] | None = None,
         include_text: bool = False,
         include_version: bool = False,
         text_max: int | None = None,
         total: bool = False,
-        order_by: Sequence[Mapping[str, Any]] | None = None,
+        order_by: Iterable[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
         highlight: Mapping[str, Any] | None = None,
         group_by: str | None = None,
@@ -109,7 +109,7 @@ class AsyncSearches:
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
-        - ``cursor``: Pages that continue each other, without offset and as far as the list goes: 'first', then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out; where an answer has boost_depth, deeper pages look further, and what they find that comes before them stays left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded.
+        - ``cursor``: Pages that continue each other, without offset and as far as the list goes: 'first', then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. Where an answer has boost_depth, the list from there on is that of so many items of each shard, the best without boosts, and ends with them. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded.
         - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank (with rerank, reranked_rank) and diversity_score; with boosts, what each of them gave, `boosts`.
         - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, hits that differ chosen, and pages cut, after it.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
@@ -125,15 +125,15 @@ class AsyncSearches:
             filters=filters_body(filters),
             ef=ef,
             exact=exact or None,
-            boosts=boosts,
+            boosts=listed(boosts, "boosts"),
             boost_mode=boost_mode,
             vector_model=vector_model,
-            fields=fields,
+            fields=listed(fields, "fields"),
             include_text=include_text or None,
             include_version=include_version or None,
             text_max=text_max,
             total=total or None,
-            order_by=order_by,
+            order_by=listed(order_by, "order_by"),
             expand=expand,
             highlight=highlight,
             group_by=group_by,
@@ -174,15 +174,15 @@ class AsyncSearches:
         filters: Filters | None = None,
         ef: int | None = None,
         exact: bool = False,
-        boosts: Sequence[Mapping[str, Any]] | None = None,
+        boosts: Iterable[Mapping[str, Any]] | None = None,
         boost_mode: str | None = None,
         vector_model: str | None = None,
-        fields: Sequence[str] | None = None,
+        fields: Iterable[str] | None = None,
         include_text: bool = False,
         include_version: bool = False,
         text_max: int | None = None,
         total: bool = False,
-        order_by: Sequence[Mapping[str, Any]] | None = None,
+        order_by: Iterable[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
         highlight: Mapping[str, Any] | None = None,
         group_by: str | None = None,
@@ -226,7 +226,7 @@ class AsyncSearches:
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
-        - ``cursor``: Pages that continue each other, without offset and as far as the list goes: 'first', then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out; where an answer has boost_depth, deeper pages look further, and what they find that comes before them stays left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded.
+        - ``cursor``: Pages that continue each other, without offset and as far as the list goes: 'first', then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. Where an answer has boost_depth, the list from there on is that of so many items of each shard, the best without boosts, and ends with them. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded.
         - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank (with rerank, reranked_rank) and diversity_score; with boosts, what each of them gave, `boosts`.
         - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, hits that differ chosen, and pages cut, after it.
         - ``min_score``: Results whose fused score is less are left out; the best that there can be is 1 / 61, or 1 with score_scale 'unit'.
@@ -249,15 +249,15 @@ class AsyncSearches:
             filters=filters_body(filters),
             ef=ef,
             exact=exact or None,
-            boosts=boosts,
+            boosts=listed(boosts, "boosts"),
             boost_mode=boost_mode,
             vector_model=vector_model,
-            fields=fields,
+            fields=listed(fields, "fields"),
             include_text=include_text or None,
             include_version=include_version or None,
             text_max=text_max,
             total=total or None,
-            order_by=order_by,
+            order_by=listed(order_by, "order_by"),
             expand=expand,
             highlight=highlight,
             group_by=group_by,
@@ -284,7 +284,7 @@ class AsyncSearches:
         vector: VectorLike | None = None,
         *,
         text: str | None = None,
-        fields: Sequence[str] | None = None,
+        fields: Iterable[str] | None = None,
         include_text: bool = False,
         min_score: float | None = None,
         group_by: str | None = None,
@@ -306,7 +306,7 @@ class AsyncSearches:
             vector=encoded(vector),
             text=text,
             candidates=id_texts(candidates, "candidates"),
-            fields=fields,
+            fields=listed(fields, "fields"),
             include_text=include_text or None,
             min_score=min_score,
             group_by=group_by,
@@ -334,15 +334,15 @@ class AsyncSearches:
         filters: Filters | None = None,
         ef: int | None = None,
         exact: bool = False,
-        boosts: Sequence[Mapping[str, Any]] | None = None,
+        boosts: Iterable[Mapping[str, Any]] | None = None,
         boost_mode: str | None = None,
         vector_model: str | None = None,
-        fields: Sequence[str] | None = None,
+        fields: Iterable[str] | None = None,
         include_text: bool = False,
         include_version: bool = False,
         text_max: int | None = None,
         total: bool = False,
-        order_by: Sequence[Mapping[str, Any]] | None = None,
+        order_by: Iterable[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
         highlight: Mapping[str, Any] | None = None,
         group_by: str | None = None,
@@ -378,7 +378,7 @@ class AsyncSearches:
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
-        - ``cursor``: Pages that continue each other, without offset and as far as the list goes: 'first', then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out; where an answer has boost_depth, deeper pages look further, and what they find that comes before them stays left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded.
+        - ``cursor``: Pages that continue each other, without offset and as far as the list goes: 'first', then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. Where an answer has boost_depth, the list from there on is that of so many items of each shard, the best without boosts, and ends with them. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded.
         - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank (with rerank, reranked_rank) and diversity_score; with boosts, what each of them gave, `boosts`.
         - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, hits that differ chosen, and pages cut, after it.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
@@ -392,15 +392,15 @@ class AsyncSearches:
             filters=filters_body(filters),
             ef=ef,
             exact=exact or None,
-            boosts=boosts,
+            boosts=listed(boosts, "boosts"),
             boost_mode=boost_mode,
             vector_model=vector_model,
-            fields=fields,
+            fields=listed(fields, "fields"),
             include_text=include_text or None,
             include_version=include_version or None,
             text_max=text_max,
             total=total or None,
-            order_by=order_by,
+            order_by=listed(order_by, "order_by"),
             expand=expand,
             highlight=highlight,
             group_by=group_by,
@@ -439,15 +439,15 @@ class AsyncSearches:
         filters: Filters | None = None,
         ef: int | None = None,
         exact: bool = False,
-        boosts: Sequence[Mapping[str, Any]] | None = None,
+        boosts: Iterable[Mapping[str, Any]] | None = None,
         boost_mode: str | None = None,
         vector_model: str | None = None,
-        fields: Sequence[str] | None = None,
+        fields: Iterable[str] | None = None,
         include_text: bool = True,
         include_version: bool = False,
         text_max: int | None = None,
         total: bool = False,
-        order_by: Sequence[Mapping[str, Any]] | None = None,
+        order_by: Iterable[Mapping[str, Any]] | None = None,
         expand: Mapping[str, Any] | None = None,
         highlight: Mapping[str, Any] | None = None,
         group_by: str | None = None,
@@ -488,7 +488,7 @@ class AsyncSearches:
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
-        - ``cursor``: Pages that continue each other, without offset and as far as the list goes: 'first', then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out; where an answer has boost_depth, deeper pages look further, and what they find that comes before them stays left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded.
+        - ``cursor``: Pages that continue each other, without offset and as far as the list goes: 'first', then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. Where an answer has boost_depth, the list from there on is that of so many items of each shard, the best without boosts, and ends with them. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded.
         - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank (with rerank, reranked_rank) and diversity_score; with boosts, what each of them gave, `boosts`.
         - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, hits that differ chosen, and pages cut, after it.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
@@ -510,15 +510,15 @@ class AsyncSearches:
             filters=filters_body(filters),
             ef=ef,
             exact=exact or None,
-            boosts=boosts,
+            boosts=listed(boosts, "boosts"),
             boost_mode=boost_mode,
             vector_model=vector_model,
-            fields=fields,
+            fields=listed(fields, "fields"),
             include_text=None if include_text else False,
             include_version=include_version or None,
             text_max=text_max,
             total=total or None,
-            order_by=order_by,
+            order_by=listed(order_by, "order_by"),
             expand=expand,
             highlight=highlight,
             group_by=group_by,
@@ -553,7 +553,7 @@ class AsyncSearches:
         fusion: str | Mapping[str, Any] | None = None,
         score_scale: str | None = None,
         filters: Filters | None = None,
-        boosts: Sequence[Mapping[str, Any]] | None = None,
+        boosts: Iterable[Mapping[str, Any]] | None = None,
         boost_mode: str | None = None,
         diversity: Mapping[str, Any] | None = None,
         expand: Mapping[str, Any] | None = None,
@@ -561,7 +561,7 @@ class AsyncSearches:
         min_score: float | None = None,
         model: str | None = None,
         max_tokens: int = 1024,
-        history: Sequence[Mapping[str, Any]] | None = None,
+        history: Iterable[Mapping[str, Any]] | None = None,
     ) -> Answer:
         """A language model's answer to a question, from what a search finds; every citation was checked.
 
@@ -597,7 +597,7 @@ class AsyncSearches:
             fusion=fusion,
             score_scale=score_scale,
             filters=filters_body(filters),
-            boosts=boosts,
+            boosts=listed(boosts, "boosts"),
             boost_mode=boost_mode,
             diversity=diversity,
             expand=expand,
@@ -605,7 +605,7 @@ class AsyncSearches:
             min_score=min_score,
             model=model,
             max_tokens=max_tokens,
-            history=history,
+            history=listed(history, "history"),
         )
         return await self._transport.call(
             operations.ANSWER,
@@ -799,7 +799,7 @@ class AsyncSearches:
         - ``group_size``: Hits of a group at most. Default 1.
         - ``group_missing``: Items without such a value are left out (default), or each a group with the key null.
         - ``diversity``: Results that differ: by their vectors with {'lambda': 0.7, 'candidates': 100}, or by a value with {'field': 'author', 'at_most': 2}.
-        - ``cursor``: Pages that continue each other, without offset and as far as the list goes: 'first', then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out; where an answer has boost_depth, deeper pages look further, and what they find that comes before them stays left out. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded.
+        - ``cursor``: Pages that continue each other, without offset and as far as the list goes: 'first', then `next_cursor` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. Where an answer has boost_depth, the list from there on is that of so many items of each shard, the best without boosts, and ends with them. All fields but k and those of what results carry are to be the same. A chain goes on for 300 seconds (CURSOR_SECONDS), and ends when the collection is resharded.
         - ``explain``: Results also carry how they came to their places: of two lists vector_rank, vector_score, vector_part, keyword_rank, keyword_score and keyword_part, of legs rank, score and part of each, of which the parts add up to the score; with diversity by lambda, first_rank (with rerank, reranked_rank) and diversity_score; with boosts, what each of them gave, `boosts`.
         - ``rerank``: A model that reads the query's text together with that of each of the best results puts these in another order. Then `score` is the model's (0 to 1), and `first_score` and `first_rank` are what it was before; results that it has not read keep theirs, without these two, and come behind. Groups are formed, hits that differ chosen, and pages cut, after it.
         - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
@@ -852,7 +852,7 @@ class AsyncSearches:
 
     async def embed(
         self,
-        texts: Sequence[str],
+        texts: Iterable[str],
         *,
         kind: str = "query",
     ) -> EmbedAnswer:
@@ -861,7 +861,7 @@ class AsyncSearches:
         - ``kind``: query: as searches look for a text; passage: as it is stored. Some models make other vectors of it.
         """
         body = given(
-            texts=texts,
+            texts=listed(texts, "texts"),
             kind=kind,
         )
         return await self._transport.call(
@@ -876,9 +876,9 @@ class AsyncSearches:
         *,
         filters: Filters | None = None,
         over: Mapping[str, Any] | None = None,
-        facets: Sequence[Mapping[str, Any]] | None = None,
-        ranges: Sequence[Mapping[str, Any]] | None = None,
-        stats: Sequence[Mapping[str, Any]] | None = None,
+        facets: Iterable[Mapping[str, Any]] | None = None,
+        ranges: Iterable[Mapping[str, Any]] | None = None,
+        stats: Iterable[Mapping[str, Any]] | None = None,
         by: Mapping[str, Any] | None = None,
     ) -> Aggregates:
         """Count values: facets, ranges, statistics, groups.
@@ -889,9 +889,9 @@ class AsyncSearches:
         body = given(
             filters=filters_body(filters),
             over=over,
-            facets=facets,
-            ranges=ranges,
-            stats=stats,
+            facets=listed(facets, "facets"),
+            ranges=listed(ranges, "ranges"),
+            stats=listed(stats, "stats"),
             by=by,
         )
         return await self._transport.call(

@@ -211,8 +211,10 @@ export interface KeywordSearch {
   'fieldWeights'?: (number)[];
   'boosts'?: (string);
   'part'?: (ListPart | null);
+  'versions'?: (boolean);
   '_bytesMax'?: "bytesMax";
   '_boosts'?: "boosts";
+  '_versions'?: "versions";
 }
 
 export interface KeywordSearch__Output {
@@ -225,8 +227,10 @@ export interface KeywordSearch__Output {
   'fieldWeights': (number)[];
   'boosts'?: (string);
   'part': (ListPart__Output | null);
+  'versions'?: (boolean);
   '_bytesMax'?: "bytesMax";
   '_boosts'?: "boosts";
+  '_versions'?: "versions";
 }
 
 export interface KeywordStatistics {
@@ -473,9 +477,11 @@ export interface Search {
   'bytesMax'?: (number);
   'boosts'?: (string);
   'part'?: (ListPart | null);
+  'versions'?: (boolean);
   '_counted'?: "counted";
   '_bytesMax'?: "bytesMax";
   '_boosts'?: "boosts";
+  '_versions'?: "versions";
 }
 
 export interface Search__Output {
@@ -489,9 +495,11 @@ export interface Search__Output {
   'bytesMax'?: (number);
   'boosts'?: (string);
   'part': (ListPart__Output | null);
+  'versions'?: (boolean);
   '_counted'?: "counted";
   '_bytesMax'?: "bytesMax";
   '_boosts'?: "boosts";
+  '_versions'?: "versions";
 }
 
 export interface SearchCost {

@@ -1,6 +1,7 @@
 import type { CollectionRecord } from '../../../../../coordinator/service/collections/collection-record';
 import { ChainedLists } from '../../../../../coordinator/service/search/chained-lists';
 import { type SearchChain, chainOf } from '../../../../../coordinator/service/search/search-chain';
+import { CursorSeal } from '../../../../../coordinator/service/search/cursor-seal';
 import type { SearchRequest } from '../../../../../coordinator/service/search-request';
 
 /** coordinator/service/search/chained-lists.ts: how its reads are counted. */
@@ -20,6 +21,7 @@ test('a page that lies deep counts as a deep read, wherever its part is kept, an
       return { hits: Array.from({ length: count }, (_, i) => hitAt(from + i)), vectorCount: ITEMS };
     },
   };
+  const cursorSeal = new CursorSeal('a secret');
   const lists = new ChainedLists({
     shards,
     scatter: { readAll: async (_collection: unknown, _call: unknown, ask: any) => [await ask({ shard: 0 })] },
@@ -30,7 +32,9 @@ test('a page that lies deep counts as a deep read, wherever its part is kept, an
         return read();
       },
     },
+    cursorSeal,
   } as never);
+
   let text: string | null = null;
   let found = 0;
   for (const k of [10, 990, 10, 3_000]) {
@@ -43,7 +47,7 @@ test('a page that lies deep counts as a deep read, wherever its part is kept, an
       page: { k, offset: 0, cursor: { text, secondsMax: 300 } },
       output: { texts: false },
     };
-    const chain: SearchChain = chainOf(collection, request, request.page.cursor!, 0);
+    const chain: SearchChain = chainOf(collection, request, request.page.cursor!, { nowMs: 0, seal: cursorSeal });
     const vector = Float32Array.of(1);
     const page = await lists.rank({ collection, request, vector, options: {}, call, chain });
     expect(page.hits.map(({ externalId }) => externalId)).toEqual(

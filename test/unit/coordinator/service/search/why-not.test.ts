@@ -58,6 +58,22 @@ test('one that a model puts off the page has its place in the list that the mode
   expect(await new WhyNot(reranking).report('c', behind)).toMatchObject({ lostAt: 'rank', place: 60 });
 });
 
+test('one that several stages leave out is lost by the first of them', async () => {
+  const both: Pick<SearchService, 'search' | 'count'> = {
+    count: async () => 1,
+    search: async (_, { query: { boosts }, page: { k, diversity } }) => {
+      const isLeft = boosts !== undefined || diversity !== undefined;
+      const ids = isLeft ? ['a', 'b'] : ['a', 'wanted', 'b'];
+      return { hits: ids.slice(0, k).map((externalId) => ({ externalId, score: 0 })) } as unknown as SearchAnswer;
+    },
+  };
+  const query = { ...search.query, boosts: { mode: 'multiply' as const, parts: [] } };
+  const page = { ...search.page, diversity: { type: 'field' as const, path: 'a', atMost: 1 } };
+  const behind = { ...asked, search: { ...search, query, page }, effortMax: 1_000 };
+  const report = await new WhyNot(both).report('c', behind);
+  expect(report).toMatchObject({ lostAt: 'boosts' });
+});
+
 test('one that the model puts behind the page is lost by reranking', async () => {
   const plain = approximate(0);
   const reranked: typeof plain = {

@@ -391,6 +391,15 @@ describe('reads between members', () => {
   });
 });
 
+test('hits arrive with the versions that they have', () => {
+  const versioned = [...hits.map((hit, i) => ({ ...hit, version: 2 ** 51 + i })), { ...hits[0], metadata: '' }];
+  for (const list of [versioned, versioned.slice(0, 1), hits]) {
+    const [{ message }] = readAnswerToProto(ID, 'search', { hits: list, vectorCount: 3 });
+    const [answer] = answersIn(responseSerialize({ answers: [message] }));
+    expect(new ReadAnswer('search', true).add(answer)).toMatchObject({ hits: list });
+  }
+});
+
 const part: ListPart = { versionMax: 2 ** 52, after: { score: -Infinity, externalId: 'é\ud800' }, passed: 7 };
 
 /** A request of each kind with every field that there is: a new one has to be put here, or this does not compile. */
@@ -407,6 +416,7 @@ const WHOLE: { readonly [Kind in ReadKind]: RequestOf<Kind> extends null ? null 
     bytesMax: 2 ** 20,
     part,
     boosts,
+    versions: true,
   },
   score: { vector, externalIds: ['a', 'b'], bytesMax: 2 ** 20, boosts },
   boostNumbers: { externalIds: ['a'], boosts },
@@ -426,6 +436,7 @@ const WHOLE: { readonly [Kind in ReadKind]: RequestOf<Kind> extends null ? null 
     bytesMax: 2 ** 20,
     part: { ...part, after: null },
     boosts,
+    versions: true,
   },
   keywordStatistics: { terms: ['w', 'é'], fieldWeights: [0, 1] },
   keywordExpansions: { term: 'é', by: 2, after: 'a', limit: 3 },
