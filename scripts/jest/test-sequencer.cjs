@@ -1,5 +1,6 @@
 const { relative } = require('node:path');
 const { default: Sequencer } = require('@jest/test-sequencer');
+const { maxWorkers } = require('../../jest.config.js');
 
 /**
  * Seconds that a file takes on two cores beside others, by the start of its path in `test/`, roughly and only for the
@@ -122,9 +123,9 @@ const COMPUTING = {
 
 /**
  * The order in which test files start. Left alone, Jest goes by what it measured at its last run, which a fresh clone
- * and continuous integration lack. What starts processes mostly waits for them, so it overlaps with what computes: two
- * workers of three shall have the one and one the other, as long as there is both. The longest start first, so that
- * none is left over at the end.
+ * and continuous integration lack. What starts processes mostly waits for them, so it overlaps with what computes: one
+ * worker shall compute while all others wait, as long as there is both. The longest start first, so that none
+ * is left over at the end.
  */
 module.exports = class TestSequencer extends Sequencer {
   /**
@@ -138,7 +139,7 @@ module.exports = class TestSequencer extends Sequencer {
     const order = [];
     let [waitedS, computedS, at] = [0, 0, 0];
     for (const file of waiting) {
-      for (; at < computing.length && 2 * computedS < waitedS; at++) {
+      for (; at < computing.length && (maxWorkers - 1) * computedS < waitedS; at++) {
         order.push(computing[at].test);
         computedS += computing[at].seconds;
       }

@@ -8,7 +8,7 @@ import { COLLECTION, underLoad } from './under-load';
  * More entries than a log keeps (4096, and 1024 more before it is trimmed), so that an empty replica can't be brought
  * back by the log alone. They are small: as many bytes as a log keeps take longer.
  */
-const WRITES = 7_000;
+const WRITES = 5_600;
 /** So many share each sync of the disk. */
 const WRITERS = 64;
 
