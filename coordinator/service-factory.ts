@@ -63,6 +63,7 @@ import type { LanguageModels } from './models/language/language-model';
 import type { RerankProvider } from './models/rerank/reranker';
 import type { CallProfiling } from './service/routing/call-profiling';
 import { KeyQuotaLedger } from './service/keys/quota/key-quota-ledger';
+import { presentWriter } from './service/keys/quota/present-writer';
 import { StoredJudgements } from './service/judgements/stored-judgements';
 import { StoredOutcomes } from './service/idempotency/stored-outcomes';
 import { DeepReads } from './service/routing/deep-reads';
@@ -246,7 +247,7 @@ export function createService(options: {
   const itemEmbedder = new ItemEmbedder({ embedding: options.embedding, clock });
   const outcomes = new StoredOutcomes({ store, clock });
   const { documentFiles: files, parser } = options;
-  const room = new DocumentRoom({ store, clock, bounds: { filesMax: WAITING_MAX, bytesMax: files.bytesMax } });
+  const room = new DocumentRoom({ store, clock, bounds: { ...files.bounds, filesMax: WAITING_MAX } });
   const { metadataBytesMax, metadataFieldsMax } = config;
   // The vectors need the collections, which need the jobs.
   const documents = new StoredDocuments({
@@ -272,10 +273,11 @@ export function createService(options: {
         files,
         room,
         parser,
-        turns: { lastGeneration: () => turns.lastGeneration(), end: (...args) => turns.end(...args) },
+        turns: { lastGeneration: () => turns.lastGeneration() },
         stored: documents,
         catalog,
         embedder,
+        presentWriter: (then) => presentWriter(store, then),
         metadataBytesMax,
         metadataFieldsMax,
         clock,

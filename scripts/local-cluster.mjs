@@ -137,7 +137,7 @@ export class LocalCluster {
         `--listen-peer-urls=http://${HOST}:${port + PORTS.etcdPeer}`,
         `--initial-advertise-peer-urls=http://${HOST}:${port + PORTS.etcdPeer}`,
         `--initial-cluster=etcd=http://${HOST}:${port + PORTS.etcdPeer}`,
-        '--auto-compaction-retention=1h',
+        '--auto-compaction-retention=5m',
       ],
       environment: {},
     };

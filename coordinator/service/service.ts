@@ -881,8 +881,11 @@ export interface DocumentsService {
   ): Promise<AddedDocument>;
   /** Removes a file for which no job is to begin. One that can't be removed now is removed later. */
   drop(id: ReceivedFile['id']): Promise<void>;
-  /** As `add` answered, or would now. Errors: conflict when the job is no longer known; unavailable. */
-  added(begun: BegunDocument, waitMs: number): Promise<AddedDocument>;
+  /**
+   * As `add` answered, or would now. Of a job that is no longer known, what is stored tells. Errors: conflict when
+   * nothing is; not_found; unavailable.
+   */
+  added(collection: string, begun: BegunDocument, waitMs: number): Promise<AddedDocument>;
   /** In the order of their first upload. Errors: not_found; invalid_parameter for a cursor of something else. */
   list(
     collection: string,
@@ -946,7 +949,7 @@ export interface BegunDocument {
 
 export interface AddedDocument {
   documentId: string;
-  job: JobView;
+  job: Pick<JobView, 'id' | 'state' | 'error' | 'result'>;
 }
 
 /** What is not known of a document is null: of those that were uploaded whole, and did not become jobs. */

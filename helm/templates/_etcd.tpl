@@ -22,7 +22,7 @@ one with an empty folder refuses to start instead of joining as a stranger.
 - --initial-cluster-state=new
 - --initial-cluster-token={{ .Release.Namespace }}-{{ $name }}
 - --auto-compaction-mode=periodic
-- --auto-compaction-retention=1h
+- --auto-compaction-retention=5m
 {{- if .Values.tls.enabled }}
 - --client-cert-auth=true
 - --trusted-ca-file=/etc/etcd/tls/ca.crt

@@ -99,6 +99,7 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
         const holder = key === null ? undefined : identityOf(key);
         // With an Idempotency-Key, what was begun then is answered as it is now.
         const once = async (
+          collection: string,
           begin: (dedup: StoreDedup | undefined) => Promise<AddedDocument>,
           isWaited: boolean,
           known?: string,
@@ -108,7 +109,8 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
             added = await begin(dedup);
             return { documentId: added.documentId, jobId: added.job.id };
           }, known);
-          return addedAnswer(added ?? (await documents.added(begun, isWaited ? REQUEST_BOUNDS.documentWaitMs : 0)));
+          const waitMs = isWaited ? REQUEST_BOUNDS.documentWaitMs : 0;
+          return addedAnswer(added ?? (await documents.added(collection, begun, waitMs)));
         };
         const add = async (
           collection: string,
@@ -137,11 +139,12 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
           const text = Buffer.from(json.text);
           const content = Readable.from([text]) as AsyncIterable<Buffer>;
           const type = json.type ?? 'txt';
-          return once(async (dedup) => {
+          const receive = async (dedup: StoreDedup | undefined): Promise<AddedDocument> => {
             const name = `text.${type}`;
             const received = await documents.receive(collection, { name, content, bytesMax: text.length, holder });
             return add(collection, { ...received, name: '', type }, json, dedup);
-          }, json.wait);
+          };
+          return once(collection, receive, json.wait);
         }
         const form = await openUploadForm(request, shape, limits, warnings);
         try {
@@ -156,6 +159,7 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
           let isTaken = false;
           try {
             return await once(
+              collection,
               (dedup) => {
                 isTaken = true;
                 return add(collection, received, fields, dedup);

@@ -14,6 +14,11 @@ export class Company {
   private hasOneAlone = false;
   private queue: Waiting[] = [];
 
+  /** Whether one that need not be alone would enter at once. */
+  get isOpen(): boolean {
+    return !this.hasOneAlone && this.queue.length === 0;
+  }
+
   /** Waits for its turn; answers what ends it. It rejects once `stop` is aborted. */
   async enter(isAlone: boolean, stop: AbortSignal): Promise<() => void> {
     stop.throwIfAborted();

@@ -19,6 +19,12 @@ const FULL_LONGEST_MS = 5_000;
 
 const OF_JOB = { isOfJob: true };
 
+/** Vectors of texts, and whether one of these is longer than the model reads. */
+interface MadeVectors {
+  vectors: Float32Array[];
+  isLong: boolean;
+}
+
 /** Makes vectors of the texts of documents, however slow or broken a model is for a while. */
 export class DocumentEmbedder {
   /** Texts of one call, by model, where these are fewer than there may be. */
@@ -32,14 +38,14 @@ export class DocumentEmbedder {
   ) {}
 
   /**
-   * Tells `onMade` of the vectors as they come. After an error no further call begins; those that are under way still
-   * tell of theirs. Errors: TextFailure where a text is one that the model does not take, though it takes others; those
-   * of the model and the collection.
+   * Tells `onMade` of the vectors as they come, and whether one of the texts is longer than the model reads. After an
+   * error no further call begins; those that are under way still tell of theirs. Errors: TextFailure where a text is
+   * one that the model does not take, though it takes others; those of the model and the collection.
    */
   async embed(
     collection: CollectionRecord,
     texts: readonly string[],
-    onMade: (texts: readonly string[], vectors: Float32Array[]) => void,
+    onMade: (texts: readonly string[], made: MadeVectors) => void,
     stop: AbortSignal,
   ): Promise<void> {
     let at = 0;
@@ -63,7 +69,7 @@ export class DocumentEmbedder {
    * A provider without credits, and a worker without memory, seem to fail of the text. So before that is believed, the
    * model is asked for a text that nobody has the vector of, and then for these once more.
    */
-  private async believed(collection: CollectionRecord, texts: string[], stop: AbortSignal): Promise<Float32Array[]> {
+  private async believed(collection: CollectionRecord, texts: string[], stop: AbortSignal): Promise<MadeVectors> {
     try {
       return await this.sized(collection, texts, stop);
     } catch (error) {
@@ -79,15 +85,16 @@ export class DocumentEmbedder {
   }
 
   /** A call that is given up before its model is done would be so each time: the next ones have half of its texts. */
-  private async sized(collection: CollectionRecord, texts: string[], stop: AbortSignal): Promise<Float32Array[]> {
+  private async sized(collection: CollectionRecord, texts: string[], stop: AbortSignal): Promise<MadeVectors> {
     const { embedder, clock } = this.parts;
     const key = modelKey(collection);
-    const run = async (): Promise<Float32Array[]> => {
+    const run = async (): Promise<MadeVectors> => {
       const startMs = clock.monotonicMs();
-      const { vectors, unsettled } = await embedder.embedPassages(collection, texts, OF_JOB);
+      const { vectors, cut, unsettled } = await embedder.embedPassages(collection, texts, OF_JOB);
       const tookMs = clock.monotonicMs() - startMs;
       if (tookMs < QUICK_MS) this.setMost(key, Math.max(this.mostOf(key), 2 * texts.length));
-      return unsettled === null ? vectors : ((await embedder.settle(collection, unsettled, texts)) ?? vectors);
+      const others = unsettled === null ? null : await embedder.settle(collection, unsettled, texts);
+      return { vectors: others ?? vectors, isLong: cut.length > 0 };
     };
     try {
       return await this.patiently(collection, run, stop);

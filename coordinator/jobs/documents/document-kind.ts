@@ -2,6 +2,7 @@ import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-e
 import { DOCUMENT_CHUNKS_MAX } from '../../../shared/contract/shard/chunk-id';
 import type { JsonObject } from '../../../shared/contract/filter/filter';
 import type { Clock } from '../../../shared/base/time/clock';
+import type { StoreChange } from '../../../shared/cluster-store/cluster-store';
 import { RetryBackoff } from '../../../shared/base/time/retry-backoff';
 import { inSlices } from '../../../shared/base/time/work-slices';
 import type { CollectionCatalog } from '../../service/collections/collection-catalog';
@@ -18,27 +19,42 @@ import {
 import type { MeasureTexts } from '../../service/documents/fitted-chunks';
 import { cutDocument } from '../../service/documents/cut-document';
 import type { DocumentParser } from '../../service/documents/formats/document-parser';
-import type { Chunking, DocumentChunk, ParsedDocument } from '../../service/documents/formats/parsed-document';
+import type {
+  Chunking,
+  DocumentChunk,
+  DocumentType,
+  ParsedDocument,
+} from '../../service/documents/formats/parsed-document';
 import { firstChunkOf, type StoredDocuments } from '../../service/documents/stored-documents';
 import type { JobRights } from '../../service/jobs-service';
 import type { KeyWriter } from '../../service/keys/quota/key-quota';
 import type { NewDocument, VectorView } from '../../service/service';
 import { collectionNotFound } from '../../service/routing/collection-not-found';
 import { flawOf, METADATA_DEPTH_MAX } from '../../service/vectors/metadata-flaw';
-import type { JobKind, RunningJob } from '../record/job-kind';
+import type { JobKind, JobProgress, RunningJob } from '../record/job-kind';
 import type { JobRecord } from '../record/job-record';
 import { Company } from './company';
 import { DocumentEmbedder } from './document-embedder';
-import { DocumentSteps, STORING, tokenIn, wroteNothing } from './document-steps';
+import { DocumentSteps, firstStep, STORING, tokenIn, wroteNothing } from './document-steps';
 import type { DocumentRoom } from './document-room';
-import type { DocumentTurns } from './document-turns';
+import { type DocumentTurns, endOfTurn } from './document-turns';
 import { passing, unresolved } from './passing-errors';
 import type { WaitingFiles } from './waiting-files';
 
 export const DOCUMENT = 'document';
 
-/** Documents at once: while one is parsed, the texts of others are embedded. */
-const DOCUMENTS_AT_ONCE = 4;
+/**
+ * Documents at once: while some are parsed and stored, there are texts of others enough to keep the model at work. A
+ * large one, of which there may be as much in memory as one write holds, takes the place of three.
+ */
+const PLACES = 12;
+const PLACES_OF_LARGE = 3;
+/** What is small: what it may become in memory, by its bytes, is a fraction of a write. */
+const SMALL_BYTES = 64 * 1024;
+const SMALL_METADATA = 1024;
+/** Of formats that are compressed. */
+const SMALL_COMPRESSED_BYTES = 16 * 1024;
+const COMPRESSED: readonly DocumentType[] = ['docx', 'pdf'];
 /** Chunks and vectors of a document, and what else is in one write: the log of a shard takes it as one entry. */
 const WRITE_BYTES_MAX = 128 * 1024 * 1024;
 /** Of each chunk in it, besides its vector, text and metadata: its id, and what goes with it. */
@@ -47,6 +63,11 @@ const CHUNK_BYTES = 128;
 const WRITE_ATTEMPTS = 8;
 /** Between two of these attempts. */
 const WRITE_PAUSES = { firstMs: 10, longestMs: 1_000 };
+/**
+ * A chunk of so many bytes for each token that the model reads is measured before it is embedded. Others, which hardly
+ * ever have too many tokens, are embedded at once, and measured only if the model had to cut one.
+ */
+const BYTES_OF_TOKEN = 3;
 /** Jobs, and bytes, of vectors that are kept for a next attempt, where a shard could not take the document. */
 const KEPT_ATTEMPTS = 8;
 const KEPT_BYTES_MAX = 128 * 1024 * 1024;
@@ -73,9 +94,9 @@ export interface DocumentInput extends Omit<NewDocument, 'chunking' | 'metadata'
 export class DocumentKind implements JobKind {
   readonly kind = DOCUMENT;
   readonly rights: JobRights = { see: 'readonly', change: 'readwrite' };
-  readonly atOnce = DOCUMENTS_AT_ONCE;
-  /** By job, vectors by text. */
-  private readonly kept = new Map<string, { vectors: Map<string, Float32Array>; since: string | undefined }>();
+  readonly atOnce = PLACES;
+  /** By job. */
+  private readonly kept = new Map<string, KeptVectors>();
   private readonly company = new Company();
   private readonly texts: DocumentEmbedder;
 
@@ -84,10 +105,12 @@ export class DocumentKind implements JobKind {
       files: WaitingFiles;
       room: Pick<DocumentRoom, 'release'>;
       parser: Pick<DocumentParser, 'parse'>;
-      turns: Pick<DocumentTurns, 'lastGeneration' | 'end'>;
+      turns: Pick<DocumentTurns, 'lastGeneration'>;
       stored: Pick<StoredDocuments, 'first' | 'chunks' | 'strays' | 'exchange' | 'revoke'>;
       catalog: Pick<CollectionCatalog, 'find' | 'read'>;
       embedder: Pick<CollectionEmbedder, 'embedPassages' | 'settle' | 'measure'>;
+      /** As the quota of the upload's key is now. */
+      presentWriter: (then: NonNullable<DocumentInput['writer']>) => Promise<DocumentInput['writer']>;
       metadataBytesMax: number;
       metadataFieldsMax: number;
       clock: Clock;
@@ -100,6 +123,12 @@ export class DocumentKind implements JobKind {
     this.texts = new DocumentEmbedder(parts);
   }
 
+  placesOf({ input }: JobRecord): number {
+    const { file, metadata } = input as DocumentInput;
+    const most = COMPRESSED.includes(file.type) ? SMALL_COMPRESSED_BYTES : SMALL_BYTES;
+    return file.bytes <= most && metadata.length <= SMALL_METADATA ? 1 : PLACES_OF_LARGE;
+  }
+
   sharesOf({ collection, input }: JobRecord): string[] {
     return [(input as DocumentInput).holder ?? '', collection ?? ''];
   }
@@ -107,6 +136,15 @@ export class DocumentKind implements JobKind {
   /** Its shards and its model are what its other documents need, too. */
   obstructedWith({ collection }: JobRecord): string {
     return collection ?? '';
+  }
+
+  /** Where nobody is alone at it, the first step needs no change of its own. */
+  begunWith({ notes }: JobRecord): JobProgress {
+    return notes === null && this.company.isOpen ? firstStep(this.parts.worker) : {};
+  }
+
+  endedWith({ id, input }: JobRecord): StoreChange[] {
+    return [endOfTurn(input as DocumentInput, id)];
   }
 
   uncancellableAt({ step }: JobRecord): string | null {
@@ -139,8 +177,11 @@ export class DocumentKind implements JobKind {
     const steps = new DocumentSteps(job, this.company, this.parts);
     await steps.noteLost();
     if (token !== null) await unresolved(stored.revoke(name, { identity, documentId, token }));
-    const before = await this.verdict(input, await stored.first(name, documentId));
-    if (before !== null) return before;
+    // Where no write of it was on its way, and it replaces what there is, it is early enough to look before it embeds.
+    if (token !== null || input.onExists !== 'replace') {
+      const before = await this.verdict(input, await stored.first(name, documentId));
+      if (before !== null) return before;
+    }
     try {
       await steps.begin(stop);
       return await this.made(steps, { collection, input }, stop);
@@ -160,25 +201,28 @@ export class DocumentKind implements JobKind {
     { collection, input }: { collection: CollectionRecord; input: DocumentInput },
     stop: AbortSignal,
   ): Promise<object> {
-    const parsed = await this.parsed(steps.job.record.id, input, stop);
+    const { id } = steps.job.record;
+    const parsed = await this.parsed(id, input, stop);
     steps.report('cutting');
-    const chunks = await this.cut(collection, parsed, input, stop);
+    const isLong = this.kept.get(id)?.isLong === true;
+    let cut = await this.cut(collection, parsed, input, { isMeasured: isLong }, stop);
     const pauses = new RetryBackoff(WRITE_PAUSES);
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.store(steps, { collection, input, parsed, chunks }, stop);
+        return await this.store(steps, { collection, input, parsed, cut, isFirst: attempt === 1 }, stop);
       } catch (error) {
-        if (!isQuiverError(error) || error.kind !== 'conflict' || attempt === WRITE_ATTEMPTS) throw error;
-        await pauses.pause(stop);
+        if (error instanceof Unmeasured) cut = await this.cut(collection, parsed, input, { isMeasured: true }, stop);
+        else if (!isQuiverError(error) || error.kind !== 'conflict' || attempt >= WRITE_ATTEMPTS) throw error;
+        else await pauses.pause(stop);
       }
     }
   }
 
-  async ended({ id, input }: JobRecord): Promise<void> {
+  async ended({ id }: JobRecord): Promise<void> {
     this.kept.delete(id);
-    const { turns, files, room } = this.parts;
-    // One that fails leaves the others to be done; a sweep does it later.
-    const freed = [() => turns.end(input as DocumentInput, id), () => files.delete(id), () => room.release(id)];
+    const { files, room } = this.parts;
+    // One that fails leaves the other to be done; a sweep does it later.
+    const freed = [() => files.delete(id), () => room.release(id)];
     const errors: unknown[] = [];
     for (const free of freed) await free().catch((error: unknown) => errors.push(error));
     if (errors.length > 0) throw errors[0];
@@ -214,13 +258,33 @@ export class DocumentKind implements JobKind {
     return this.parts.parser.parse({ content, name: file.name, type: file.type }, { signal: stop });
   }
 
+  /** Its chunks: measured, where that is asked for, or one may well be longer than the model reads. */
   private async cut(
+    collection: CollectionRecord,
+    parsed: ParsedDocument,
+    input: DocumentInput,
+    { isMeasured }: { isMeasured: boolean },
+    stop: AbortSignal,
+  ): Promise<CutChunks> {
+    const measure: MeasureTexts = async (texts) => this.parts.embedder.measure(collection, texts);
+    // Where tokens are counted, cutting itself asks for them.
+    if (isMeasured || input.chunking.unit === 'tokens')
+      return { isMeasured: true, chunks: await this.cutBy(measure, collection, parsed, input, stop) };
+    const read = await measure([]);
+    const chunks = await this.cutBy(async () => null, collection, parsed, input, stop);
+    if (read === null) return { isMeasured: true, chunks };
+    if (chunks.every(({ text }) => Buffer.byteLength(text) <= BYTES_OF_TOKEN * read.most))
+      return { isMeasured: false, chunks };
+    return { isMeasured: true, chunks: await this.cutBy(measure, collection, parsed, input, stop) };
+  }
+
+  private async cutBy(
+    measure: MeasureTexts,
     collection: CollectionRecord,
     parsed: ParsedDocument,
     { chunking, metadata, textInMetadata }: DocumentInput,
     stop: AbortSignal,
   ): Promise<DocumentChunk[]> {
-    const measure: MeasureTexts = async (texts) => this.parts.embedder.measure(collection, texts);
     const chunks: DocumentChunk[] = [];
     // What each has at least: a few bytes of a file may become a chunk with all of the metadata.
     const fit = new WriteFit(collection.dim);
@@ -236,16 +300,25 @@ export class DocumentKind implements JobKind {
 
   private async store(
     steps: DocumentSteps,
-    of: { collection: CollectionRecord; input: DocumentInput; parsed: ParsedDocument; chunks: DocumentChunk[] },
+    of: {
+      collection: CollectionRecord;
+      input: DocumentInput;
+      parsed: ParsedDocument;
+      cut: CutChunks;
+      isFirst: boolean;
+    },
     stop: AbortSignal,
   ): Promise<object> {
     const { stored, clock, metadataBytesMax, metadataFieldsMax } = this.parts;
-    const { collection, input, parsed, chunks } = of;
+    const { collection, input, parsed, isFirst } = of;
+    const { chunks, isMeasured } = of.cut;
     const { documentId, identity, file, expiresAt } = input;
     const known = await stored.chunks(collection.name, documentId);
     // By what the write goes out from: another upload may have come since this one began.
     const verdict = await this.verdict(input, firstChunkOf(known));
     if (verdict !== null) return verdict;
+    // A text that is stored is not embedded again, so the model would not tell that it is too long.
+    if (known.length > 0 && !isMeasured) throw new Unmeasured();
     const facts: DocumentFacts = {
       documentId,
       key: input.key,
@@ -273,31 +346,36 @@ export class DocumentKind implements JobKind {
         );
       fit.add(Buffer.byteLength(chunk.text) + bytes);
     };
+    // Those that all chunks have are among the fields of each.
+    const left = { count: metadataFieldsMax };
+    flawOf(metadata, METADATA_DEPTH_MAX, left);
     const rowFields = (row: number): Record<string, unknown> => {
       const { fields } = parsed.rows![row];
-      const flaw = flawOf(fields, METADATA_DEPTH_MAX - 1, { count: metadataFieldsMax });
+      const flaw = flawOf(fields, METADATA_DEPTH_MAX - 1, { ...left });
       if (flaw !== null) throw badRow(row, flaw, metadataFieldsMax);
       return fields;
     };
     const options = { metadata, textInMetadata: input.textInMetadata };
     const wanted = await inSlices(wantedChunks(facts, chunks, options, { rowFields, mustFit }));
     stop.throwIfAborted();
-    const vectors = vectorsByText(known);
-    const embedded = await this.embed(steps, collection, textsToEmbed(wanted, vectors), stop);
+    const vectors = await inSlices(vectorsByText(known));
+    const texts = await inSlices(textsToEmbed(wanted, vectors));
+    const embedded = await this.embed(steps, collection, { texts, isMeasured }, stop);
     for (const [text, vector] of embedded) vectors.set(text, vector);
     const ids = wanted.map(({ externalId }) => externalId);
-    const strays = await stored.strays(collection.name, documentId, known, ids);
+    // Where nothing of it is stored, there is hardly ever something at its ids: the write finds that out.
+    const isLooked = known.length > 0 || !isFirst;
+    const strays = isLooked ? await stored.strays(collection.name, documentId, known, ids) : [];
     if (strays.some(({ metadata: text }) => documentView(text)?.documentId === documentId))
       throw new QuiverError('conflict', 'another upload of the document came between');
-    const { puts, gone } = documentChanges(wanted, [...known, ...strays], {
-      vectors,
-      expiresAt: expiresAt ?? undefined,
-    });
+    const change = { vectors, expiresAt: expiresAt ?? undefined };
+    const { puts, gone } = await inSlices(documentChanges(wanted, [...known, ...strays], change));
+    const writer = input.writer && (await this.parts.presentWriter(input.writer));
     // From here on nobody can give it up: of what is done, nothing could be taken back.
     const token = await steps.store(stop);
     const { vectorsSince } = collection;
     try {
-      await stored.exchange(collection.name, { identity, vectorsSince, puts, gone, token }, input.writer);
+      await stored.exchange(collection.name, { identity, vectorsSince, puts, gone, token }, writer);
     } catch (error) {
       if (!wroteNothing(error)) {
         // As soon as its shard can be asked, it is known whether it was done, and the job can be given up again.
@@ -309,30 +387,42 @@ export class DocumentKind implements JobKind {
       steps.settle();
       throw error;
     }
-    return result(known.length === 0 ? 'inserted' : 'replaced', facts, embedded.size);
+    return result(known.length === 0 ? 'inserted' : 'replaced', facts, texts.length);
   }
 
   /** The vectors of texts, by text. */
   private async embed(
     steps: DocumentSteps,
     collection: CollectionRecord,
-    texts: string[],
+    { texts, isMeasured }: { texts: string[]; isMeasured: boolean },
     stop: AbortSignal,
   ): Promise<Map<string, Float32Array>> {
     const { id } = steps.job.record;
-    const kept = this.kept.get(id);
     const { vectorsSince: since } = collection;
-    const made = kept !== undefined && kept.since === since ? kept.vectors : new Map<string, Float32Array>();
-    this.kept.set(id, { vectors: made, since });
-    const missing = texts.filter((text) => !made.has(text));
+    const before = this.kept.get(id);
+    const kept =
+      before !== undefined && before.since === since
+        ? before
+        : { vectors: new Map<string, Float32Array>(), since, isLong: false };
+    this.kept.set(id, kept);
+    const { vectors } = kept;
+    const missing = texts.filter((text) => !vectors.has(text));
     const total = texts.length;
-    steps.reportWaiting({ done: total - missing.length, total });
-    const onMade = (some: readonly string[], vectors: Float32Array[]): void => {
-      some.forEach((text, i) => made.set(text, vectors[i]));
-      steps.reportWaiting({ done: made.size, total });
-    };
-    await this.texts.embed(collection, missing, onMade, stop);
-    return made;
+    let done = total - missing.length;
+    steps.reportWaiting({ done, total });
+    await this.texts.embed(
+      collection,
+      missing,
+      (some, made) => {
+        some.forEach((text, i) => vectors.set(text, made.vectors[i]));
+        kept.isLong ||= made.isLong;
+        done += some.length;
+        steps.reportWaiting({ done, total });
+      },
+      stop,
+    );
+    if (kept.isLong && !isMeasured) throw new Unmeasured();
+    return vectors;
   }
 
   /** Of what is kept, the newest stay. */
@@ -353,6 +443,23 @@ function result(outcome: 'inserted' | 'replaced', { documentId, chunks, pages }:
 export function documentExists(key: string): QuiverError {
   return new QuiverError('already_exists', `a document with the document_key ${JSON.stringify(key)} is there already`);
 }
+
+/** Vectors by text, those of texts that a next attempt may cut otherwise among them. */
+interface KeptVectors {
+  vectors: Map<string, Float32Array>;
+  since: string | undefined;
+  /** Whether the model had to cut one of the texts. */
+  isLong: boolean;
+}
+
+interface CutChunks {
+  chunks: DocumentChunk[];
+  /** Whether none is longer than the model reads, as far as it can be cut. */
+  isMeasured: boolean;
+}
+
+/** One of the chunks may be longer than the model reads: they are to be cut once more, and measured. */
+class Unmeasured extends Error {}
 
 /** Counts the chunks of a document as they are made, so that those of one that is too large are never all there. */
 class WriteFit {

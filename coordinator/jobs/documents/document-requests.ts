@@ -6,6 +6,7 @@ import type { Logger } from '../../../shared/base/logs/logger';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { CollectionCatalog } from '../../service/collections/collection-catalog';
 import type { CollectionObstacle } from '../../service/collections/collection-obstacle';
+import { documentView } from '../../service/documents/document-facts';
 import { documentTypeOf } from '../../service/documents/formats/document-type';
 import type { Chunking } from '../../service/documents/formats/parsed-document';
 import { isJobs, type StoredDocuments } from '../../service/documents/stored-documents';
@@ -31,6 +32,9 @@ import type { WaitingFiles } from './waiting-files';
 
 /** Bytes of a file by which its type is told. */
 const HEAD_BYTES = 4096;
+/** A file of so many bytes is read before it takes room; of one that does not say how long it is, room for so many. */
+const SMALL_BYTES = 64 * 1024;
+const UNANNOUNCED_BYTES = 8 * 1024 * 1024;
 /** Files that wait. */
 export const WAITING_MAX = 20_000;
 /** A file without a job is removed after this: its request may be under way before. */
@@ -79,26 +83,25 @@ export class DocumentRequests implements DocumentsService {
     const id = jobs.newId(DOCUMENT);
     const seen = new SeenFile(content, config.uploadBytesMax);
     const name = storedFileName(given);
-    // Before the first byte is stored: what is refused costs the store nothing.
     const holders = [`collection:${identity}`, ...(holder === undefined ? [] : [`key:${holder}`])];
-    await this.reserve(id, Math.min(bytesMax ?? Infinity, config.uploadBytesMax), holders);
+    // Most files are small: of one that is all there, no room is taken that it does not need.
+    const begun = await begunFile(seen.content());
+    const isWhole = begun.rest === null;
+    if (seen.bytes === 0) throw new QuiverError('invalid_parameter', 'The file is empty');
+    const type = documentTypeOf(name, seen.head);
+    const most = isWhole ? seen.bytes : Math.min(bytesMax ?? UNANNOUNCED_BYTES, config.uploadBytesMax);
+    // Before the first byte is stored: what is refused costs the store nothing.
+    await this.reserve(id, most, holders, isWhole);
     try {
-      await files.put(id, this.coming(id, seen.content()));
-      await room.fill(id, seen.bytes);
+      const stored = await files.put(id, this.noted(id, most, seen, begun));
+      if (!isWhole) await room.fill(id, seen.bytes, stored);
     } catch (error) {
-      await this.discard({ id });
+      await this.discard({ id }, seen.bytes);
       throw error;
     } finally {
       this.arriving.delete(id);
     }
-    const received = { id, name, bytes: seen.bytes, sha256: seen.sha256 };
-    try {
-      if (seen.bytes === 0) throw new QuiverError('invalid_parameter', 'The file is empty');
-      return { ...received, type: documentTypeOf(name, seen.head) };
-    } catch (error) {
-      await this.discard(received);
-      throw error;
-    }
+    return { id, name, type, bytes: seen.bytes, sha256: seen.sha256 };
   }
 
   /** Jobs that were begun before would store it again, so they end first. */
@@ -144,14 +147,20 @@ export class DocumentRequests implements DocumentsService {
     return { documentId, job: waitMs > 0 ? await this.ended(job, waitMs) : job };
   }
 
-  async added({ documentId, jobId }: BegunDocument, waitMs: number): Promise<AddedDocument> {
-    const job = await this.parts.jobs.get(jobId);
-    if (job === null)
+  async added(collection: string, { documentId, jobId }: BegunDocument, waitMs: number): Promise<AddedDocument> {
+    const { jobs, stored } = this.parts;
+    const job = await jobs.get(jobId);
+    if (job !== null) return { documentId, job: waitMs > 0 ? await this.ended(job, waitMs) : job };
+    // It is over, and so many were since that it is forgotten.
+    const first = await stored.first(collection, documentId);
+    if (first === null)
       throw new QuiverError(
         'conflict',
-        `job ${jobId} of an earlier request with this Idempotency-Key is over, and no longer known`,
+        `job ${jobId} of an earlier request with this Idempotency-Key is over, and nothing of its document is stored`,
       );
-    return { documentId, job: waitMs > 0 ? await this.ended(job, waitMs) : job };
+    const { chunks } = documentView(first.metadata)!;
+    const result = { outcome: 'stored', document_id: documentId, chunks };
+    return { documentId, job: { id: jobId, state: 'done', error: null, result } };
   }
 
   drop(id: string): Promise<void> {
@@ -244,11 +253,12 @@ export class DocumentRequests implements DocumentsService {
     return false;
   }
 
-  private async discard({ id }: Pick<ReceivedFile, 'id'>): Promise<void> {
+  /** `came`: bytes of it, where it did not come as a whole. */
+  private async discard({ id }: Pick<ReceivedFile, 'id'>, came?: number): Promise<void> {
     const { jobs, log } = this.parts;
     try {
       // The job may have begun, and only the answer of the store was lost. Where that is not known, a sweep sees to it.
-      if ((await jobs.get(id)) === null) await this.remove(id);
+      if ((await jobs.get(id)) === null) await this.remove(id, came);
     } catch (error) {
       log.warn({ error, id }, 'a file that no job needs could not be removed yet');
     }
@@ -304,43 +314,64 @@ export class DocumentRequests implements DocumentsService {
     }
   }
 
-  private async remove(id: string): Promise<void> {
+  private async remove(id: string, came?: number): Promise<void> {
     const { files, room } = this.parts;
     await files.delete(id);
-    await room.release(id);
+    await room.release(id, came);
   }
 
   /** Room for a file. Errors: overloaded; unavailable; storage_failed. */
-  private async reserve(id: string, bytes: number, holders: string[]): Promise<void> {
-    const { files, room } = this.parts;
-    let arriving = bytes;
-    for (const other of this.arriving.values()) arriving += other;
-    this.arriving.set(id, bytes);
+  private async reserve(id: string, bytes: number, holders: string[], isWhole: boolean): Promise<void> {
+    await this.arrive(id, bytes);
     try {
-      if (arriving > (await files.left())) throw diskFull();
-      await room.reserve(id, bytes, holders);
+      await this.parts.room.reserve(id, bytes, holders, isWhole);
     } catch (error) {
       this.arriving.delete(id);
       throw error;
     }
   }
 
-  /** Notes how much of a file is still to come, and now and then that it comes. */
-  private async *coming(id: string, content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    const { clock, room } = this.parts;
+  /** The disk has to take so many bytes of a file, besides what others are still to bring. */
+  private async arrive(id: string, bytes: number): Promise<void> {
+    let arriving = bytes;
+    for (const [other, more] of this.arriving) if (other !== id) arriving += more;
+    this.arriving.set(id, bytes);
+    try {
+      if (arriving > (await this.parts.files.left())) throw diskFull();
+    } catch (error) {
+      this.arriving.delete(id);
+      throw error;
+    }
+  }
+
+  /**
+   * Notes now and then that a file still comes, and what of it is still to come; takes more room for one that did not
+   * say how long it is.
+   */
+  private async *noted(id: string, most: number, seen: SeenFile, { pieces, rest }: BegunFile): AsyncGenerator<Buffer> {
+    const { clock, room, config } = this.parts;
+    let taken = most;
     let touchedMs = clock.monotonicMs();
-    for await (const piece of content) {
-      if (clock.monotonicMs() - touchedMs > TOUCH_EVERY_MS) {
+    yield* pieces;
+    if (rest === null) return;
+    // It is written, and off what the disk has left.
+    this.arriving.set(id, Math.max(0, taken - seen.bytes));
+    for await (const piece of rest) {
+      if (seen.bytes > taken) {
+        taken = Math.min(Math.max(2 * taken, seen.bytes), config.uploadBytesMax);
+        await this.arrive(id, taken - seen.bytes);
+        await room.grow(id, taken);
+        touchedMs = clock.monotonicMs();
+      } else if (clock.monotonicMs() - touchedMs > TOUCH_EVERY_MS) {
         touchedMs = clock.monotonicMs();
         await room.touch(id);
       }
       yield piece;
-      // It is written, and so what the disk has left is less already.
-      this.arriving.set(id, Math.max(0, this.arriving.get(id)! - piece.length));
+      this.arriving.set(id, taken - seen.bytes);
     }
   }
 
-  private async ended(begun: JobView, waitMs: number): Promise<JobView> {
+  private async ended(begun: AddedDocument['job'], waitMs: number): Promise<AddedDocument['job']> {
     const { clock, jobs } = this.parts;
     const untilMs = clock.monotonicMs() + waitMs;
     let job = begun;
@@ -352,6 +383,24 @@ export class DocumentRequests implements DocumentsService {
       job = (await jobs.get(begun.id).catch(() => null)) ?? job;
     }
     return job;
+  }
+}
+
+/** The beginning of a file; `rest`: what follows, null where that is all. */
+interface BegunFile {
+  pieces: Buffer[];
+  rest: AsyncIterable<Buffer> | null;
+}
+
+async function begunFile(content: AsyncGenerator<Buffer>): Promise<BegunFile> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for (;;) {
+    const next = await content.next();
+    if (next.done === true) return { pieces, rest: null };
+    pieces.push(next.value);
+    bytes += next.value.length;
+    if (bytes > SMALL_BYTES) return { pieces, rest: content };
   }
 }
 

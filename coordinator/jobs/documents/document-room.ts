@@ -8,12 +8,20 @@ const FILES_PREFIX = '/q/document-rooms/file/';
 const TOTAL_PATH = '/q/document-rooms/total';
 /** `/q/document-rooms/of/<holder>`: what those of a holder have. */
 const HOLDERS_PREFIX = '/q/document-rooms/of/';
+/** What all files brought to the store lately, where that is bounded; it stays when they are gone. */
+const WRITTEN_PATH = '/q/documents-written';
+/** etcd keeps what is deleted for so long, or twice that (`--auto-compaction-retention`). */
+const COMPACTED_MS = 300_000;
+/** Of a document, the versions of its room, turn and job: some thousand bytes in all. */
+const RECORDS_BYTES = 8 * 1024;
 /** Every failed attempt means that another file came or went elsewhere. */
 const ATTEMPTS_MAX = 64;
 
 export interface RoomBounds {
   filesMax: number;
   bytesMax: number;
+  /** Bytes that may be written to the store in five minutes and the five before; null: that is not bounded. */
+  writtenMax: number | null;
 }
 
 /** The room of one file. */
@@ -26,6 +34,22 @@ export interface TakenRoom {
   isWhole: boolean;
   /** When that, or a sign that it still comes, was noted, by wall time. */
   atMs: number;
+  /** Bytes that count as written for it, where these are bounded. */
+  written?: number;
+}
+
+/** Of the files that an attempt to take room has to fit in with. */
+interface Taken {
+  total: Sum;
+  /** Of its holders. */
+  own: Sum[];
+}
+
+/** What was written since a time, and in the span of the same length before it. */
+interface WrittenLately {
+  sinceMs: number;
+  bytes: number;
+  before: number;
 }
 
 interface Sum {
@@ -46,27 +70,40 @@ export class DocumentRoom {
 
   constructor(private readonly parts: { store: ClusterStore; clock: Pick<Clock, 'wallMs'>; bounds: RoomBounds }) {}
 
-  /** Takes room for a file of at most so many bytes. Errors: overloaded, and nothing is stored then; unavailable. */
-  reserve(id: string, bytes: number, holders: string[]): Promise<void> {
+  /**
+   * Takes room for a file of at most so many bytes; of one that is whole, of all of it. Errors: overloaded, and nothing
+   * is stored then; unavailable.
+   */
+  reserve(id: string, bytes: number, holders: string[], isWhole = false): Promise<void> {
     const atMs = this.parts.clock.wallMs();
-    return this.change(id, { isNew: true }, () => ({ bytes, holders, isWhole: false, atMs }));
+    const written = this.writtenOf(packedBytes(bytes));
+    return this.change(id, { isNew: true, isBounded: true }, () => ({ bytes, holders, isWhole, atMs, ...written }));
   }
 
-  /** All of the file is there. Errors: unavailable. */
-  fill(id: string, bytes: number): Promise<void> {
+  /** All of the file is there, and takes so many bytes in the store. Errors: unavailable, also where it has no room. */
+  fill(id: string, bytes: number, stored = packedBytes(bytes)): Promise<void> {
     const atMs = this.parts.clock.wallMs();
-    return this.change(id, {}, (file) => file && { ...file, bytes, isWhole: true, atMs });
+    const written = this.writtenOf(stored);
+    return this.change(id, {}, (file) => ({ ...mustHave(file), bytes, isWhole: true, atMs, ...written }));
   }
 
-  /** The file still comes. Errors: unavailable. */
+  /** The file still comes. Errors: unavailable, also where it has no room. */
   touch(id: string): Promise<void> {
     const atMs = this.parts.clock.wallMs();
-    return this.change(id, {}, (file) => file && { ...file, atMs });
+    return this.change(id, {}, (file) => ({ ...mustHave(file), atMs }));
   }
 
-  /** Gives back what a file has, if it has any. Errors: unavailable. */
-  release(id: string): Promise<void> {
-    return this.change(id, {}, () => null);
+  /** The file may have so many bytes. Errors: overloaded; unavailable, also where it has no room. */
+  grow(id: string, bytes: number): Promise<void> {
+    const atMs = this.parts.clock.wallMs();
+    const written = this.writtenOf(packedBytes(bytes));
+    return this.change(id, { isBounded: true }, (file) => ({ ...mustHave(file), bytes, atMs, ...written }));
+  }
+
+  /** Gives back what a file has, if it has any. `came`: bytes of it, where that is not all. Errors: unavailable. */
+  release(id: string, came?: number): Promise<void> {
+    const { written } = came === undefined ? {} : this.writtenOf(packedBytes(came));
+    return this.change(id, { written }, () => null);
   }
 
   /** By file. Errors: unavailable. */
@@ -75,20 +112,28 @@ export class DocumentRoom {
     return new Map(entries.map((entry) => [entry.key.slice(FILES_PREFIX.length), valueOf<TakenRoom>(entry)]));
   }
 
+  private writtenOf(bytes: number): Pick<TakenRoom, 'written'> {
+    return this.parts.bounds.writtenMax === null ? {} : { written: bytes + RECORDS_BYTES };
+  }
+
   private change(
     id: string,
-    { isNew = false }: { isNew?: boolean },
+    how: { isNew?: boolean; isBounded?: boolean; written?: number | undefined },
     make: (file: TakenRoom | null) => TakenRoom | null,
   ): Promise<void> {
     // Those of this process do not overtake one another.
-    const done = this.last.then(() => this.changeNow(id, isNew, make));
+    const done = this.last.then(() => this.changeNow(id, how, make));
     this.last = done.catch(() => this.seen.clear());
     return done;
   }
 
   private async changeNow(
     id: string,
-    isNew: boolean,
+    {
+      isNew = false,
+      isBounded = false,
+      written,
+    }: { isNew?: boolean; isBounded?: boolean; written?: number | undefined },
     make: (file: TakenRoom | null) => TakenRoom | null,
   ): Promise<void> {
     const { store } = this.parts;
@@ -101,20 +146,33 @@ export class DocumentRoom {
       if (before === null && after === null) return;
       const { holders } = (after ?? before)!;
       const paths = [TOTAL_PATH, ...holders.map((holder) => HOLDERS_PREFIX + holder)];
-      const found = await this.sums(paths, isSure);
-      const sums = found.map((sum) => (sum === null ? NOTHING : valueOf<Sum>(sum)));
+      const wrote = before?.written ?? 0;
+      // What a file that goes had written stays so.
+      const more = (after === null ? (written ?? wrote) : (after.written ?? 0)) - wrote;
+      const found = await this.sums(more === 0 ? paths : [...paths, WRITTEN_PATH], isSure);
+      const sums = found.slice(0, paths.length).map((sum) => (sum === null ? NOTHING : valueOf<Sum>(sum)));
       const grown = sums.map((sum) => grownBy(sum, before, after));
-      if (isNew && !this.fits(sums, grown)) {
-        // What was seen last may be of some time ago.
-        if (isSure) throw this.full(grown);
-        isSure = true;
-        continue;
+      const lately = more === 0 ? null : this.lately(found[paths.length]);
+      if (isBounded) {
+        const others = takenOf(sums.map((sum) => grownBy(sum, before, null)));
+        const isPaced = lately === null || this.isPaced(lately, more);
+        if (!isPaced || !this.fits(others, takenOf(grown))) {
+          // What was seen last may be of some time ago.
+          if (isSure) throw isPaced ? this.full(grown[0]) : tooFast();
+          isSure = true;
+          continue;
+        }
+      }
+      const changes = [changeOf(key, after), ...paths.map((path, i) => changeOf(path, grown[i]))];
+      if (lately !== null) {
+        const now: WrittenLately = { ...lately, bytes: Math.max(0, lately.bytes + more) };
+        paths.push(WRITTEN_PATH);
+        changes.push({ type: 'put', key: WRITTEN_PATH, value: JSON.stringify(now) });
       }
       const guards: Guard[] = [key, ...paths].map((path, i) => ({
         key: path,
         revision: (i === 0 ? entry : found[i - 1])?.revision ?? 0,
       }));
-      const changes = [changeOf(key, after), ...paths.map((path, i) => changeOf(path, grown[i]))];
       const result = await store.transact(guards, changes);
       if (result.applied) {
         paths.forEach((path, i) => this.see(path, entryOf(changes[i + 1], result.revision)));
@@ -125,6 +183,22 @@ export class DocumentRoom {
       paths.forEach((path, i) => this.see(path, current[i]));
     }
     throw new QuiverError('unavailable', 'the cluster store is too busy; the call may be retried');
+  }
+
+  /** In the span that lasts now. */
+  private lately(entry: StoreEntry | null): WrittenLately {
+    const nowMs = this.parts.clock.wallMs();
+    if (entry === null) return { sinceMs: nowMs, bytes: 0, before: 0 };
+    const { sinceMs, bytes, before } = valueOf<WrittenLately>(entry);
+    const spans = Math.floor((nowMs - sinceMs) / COMPACTED_MS);
+    if (spans <= 0) return { sinceMs, bytes, before };
+    return { sinceMs: nowMs, bytes: 0, before: spans === 1 ? bytes : 0 };
+  }
+
+  /** One file always may be written, however large. */
+  private isPaced({ bytes, before }: WrittenLately, more: number): boolean {
+    const { writtenMax } = this.parts.bounds;
+    return more <= 0 || writtenMax === null || bytes + before === 0 || bytes + before + more <= writtenMax;
   }
 
   private sums(paths: string[], isFresh: boolean): Promise<(StoreEntry | null)[]> {
@@ -142,26 +216,52 @@ export class DocumentRoom {
     else this.seen.set(path, entry);
   }
 
-  private fits([total, ...own]: Sum[], [grown, ...ownGrown]: Sum[]): boolean {
+  private fits({ total: others, own }: Taken, { total, own: ownGrown }: Taken): boolean {
     const { filesMax, bytesMax } = this.parts.bounds;
     // One file always has room.
-    if (total.files === 0) return true;
-    if (grown.files > filesMax || grown.bytes > bytesMax) return false;
+    if (others.files === 0) return true;
+    if (total.files > filesMax || total.bytes > bytesMax) return false;
     return ownGrown.every(
       ({ files, bytes }, i) =>
-        own[i].files === 0 || (files <= filesMax - total.files && bytes <= bytesMax - total.bytes),
+        own[i].files === 0 || (files <= filesMax - others.files && bytes <= bytesMax - others.bytes),
     );
   }
 
   /** Without numbers: they would tell of the documents of other keys. */
-  private full([grown]: Sum[]): QuiverError {
+  private full({ files, bytes }: Sum): QuiverError {
     const { filesMax, bytesMax } = this.parts.bounds;
-    const isShare = grown.files <= filesMax && grown.bytes <= bytesMax;
-    const what = isShare
-      ? 'documents of this collection, or of this key, that wait to be stored have as much room as is left for all others'
-      : 'documents that wait to be stored have all the room that there is for them';
+    const what =
+      files <= filesMax && bytes <= bytesMax
+        ? 'documents of this collection, or of this key, that wait to be stored have as much room as is left for all others'
+        : 'documents that wait to be stored have all the room that there is for them';
     return new QuiverError('overloaded', `server busy: ${what}; add more when some are stored`);
   }
+}
+
+function tooFast(): QuiverError {
+  return new QuiverError(
+    'overloaded',
+    'server busy: documents came faster in the last minutes than the cluster store frees what it wrote of them; ' +
+      'add more in some minutes',
+  );
+}
+
+/** Of a file in the store, at most: four bytes of three. */
+function packedBytes(bytes: number): number {
+  return Math.ceil((bytes * 4) / 3);
+}
+
+function mustHave(file: TakenRoom | null): TakenRoom {
+  if (file === null)
+    throw new QuiverError(
+      'unavailable',
+      'the file came too slowly, and its room was given away; the call may be retried',
+    );
+  return file;
+}
+
+function takenOf([total, ...own]: Sum[]): Taken {
+  return { total, own };
 }
 
 function grownBy({ files, bytes }: Sum, before: TakenRoom | null, after: TakenRoom | null): Sum {

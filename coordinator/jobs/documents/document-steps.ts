@@ -7,13 +7,25 @@ import type { Company } from './company';
 /** While a job is at this, its write may be done, so it can neither be given up nor rest. */
 export const STORING = 'storing';
 
+const PARSING = 'parsing';
+
 /** A job at which so many processes ended is given up: the next one would end, too. */
 const LOST_MAX = 3;
 
+/**
+ * Processes may end while a document waits for its model, of whatever reason: a model takes hours. After so many of
+ * them, the document may be the reason, so it is alone then, too, and the next ones count.
+ */
+const ENDS_MAX = 10;
+
 /** What a run leaves to the next one. */
 interface DocumentNotes {
-  /** The process that works on it; null: it stopped of itself, or waits for the model, which may take hours. */
+  /** The process that works on it; null: it stopped of itself, or waits for the model. */
   worker: string | null;
+  /** The one in which it waits for the model. */
+  waits?: string | undefined;
+  /** Processes that ended while it waited so; absent: none. */
+  ends?: number | undefined;
   /** Processes that ended while they worked on it, as earlier versions counted them. */
   lost: number;
   /** Others that may have: they drive no longer. */
@@ -27,10 +39,17 @@ export function tokenIn({ notes }: JobRecord): string | null {
   return (notes as DocumentNotes | null)?.token ?? null;
 }
 
+/** What the first run of a job begins with. */
+export function firstStep(worker: string): JobProgress {
+  const notes: DocumentNotes = { worker, lost: 0, gone: [], token: null };
+  return { step: PARSING, waitsFor: null, notes };
+}
+
 /** What a job is at, in words, and whether a process works on it that may end of it. */
 export class DocumentSteps {
   private readonly lost: number;
   private readonly gone: readonly string[];
+  private readonly ends: number;
   private token: string | null;
   private hasEnded = false;
   private leave: () => void = () => undefined;
@@ -44,13 +63,15 @@ export class DocumentSteps {
     const notes = job.record.notes as DocumentNotes | null;
     this.lost = notes?.lost ?? 0;
     this.gone = goneBefore(job, processes);
+    this.ends = endsBefore(job, processes);
     this.token = tokenIn(job.record);
   }
 
   /** Before anything else: an end of a process counts once. Errors: those of `note`. */
   async noteLost(): Promise<void> {
-    const before = (this.job.record.notes as DocumentNotes | null)?.gone ?? [];
-    if (this.gone.some((worker) => !before.includes(worker))) await this.stop();
+    const notes = this.job.record.notes as DocumentNotes | null;
+    const before = notes?.gone ?? [];
+    if (this.ends !== (notes?.ends ?? 0) || this.gone.some((worker) => !before.includes(worker))) await this.stop();
   }
 
   /**
@@ -62,7 +83,14 @@ export class DocumentSteps {
     if (lost >= LOST_MAX) throw tooManyLost(lost);
     this.token = null;
     await this.enter(stop);
-    await this.job.note({ step: 'parsing', waitsFor: null, notes: this.notes(this.processes.worker) });
+    if (!this.hasBegun())
+      await this.job.note({ step: PARSING, waitsFor: null, notes: this.notes(this.processes.worker) });
+  }
+
+  /** Whether what the run began with says so. */
+  private hasBegun(): boolean {
+    const { step, notes } = this.job.record;
+    return step === PARSING && JSON.stringify(notes) === JSON.stringify(this.notes(this.processes.worker));
   }
 
   /** Its run ends. What it began may still report. */
@@ -78,7 +106,11 @@ export class DocumentSteps {
 
   reportWaiting(progress: JobProgress): void {
     if (this.hasEnded) return;
-    this.report('embedding', { ...progress, waitsFor: null, notes: this.notes(null) });
+    // Of one that processes end of, the next end counts.
+    const { worker } = this.processes;
+    const notes = this.isSuspect ? this.notes(worker) : { ...this.notes(null), waits: worker };
+    this.report('embedding', { ...progress, waitsFor: null, notes });
+    if (this.isSuspect) return;
     this.company.absent.add(this.sayAbsent);
     this.leave();
   }
@@ -104,7 +136,9 @@ export class DocumentSteps {
   }
 
   private async enter(stop: AbortSignal): Promise<void> {
-    const leave = await this.company.enter(this.lost + this.gone.length > 0, stop);
+    // One that was alone at its model is so still.
+    this.leave();
+    const leave = await this.company.enter(this.isSuspect || this.lost + this.gone.length > 0, stop);
     this.company.absent.delete(this.sayAbsent);
     this.leave = leave;
   }
@@ -112,8 +146,13 @@ export class DocumentSteps {
   /** What was reported may not be stored yet. */
   private readonly sayAbsent = (): Promise<void> => this.stop();
 
+  private get isSuspect(): boolean {
+    return this.ends >= ENDS_MAX;
+  }
+
   private notes(worker: string | null): DocumentNotes {
-    return { worker, lost: this.lost, gone: this.gone, token: this.token };
+    const ends = this.ends === 0 ? {} : { ends: this.ends };
+    return { worker, lost: this.lost, gone: this.gone, token: this.token, ...ends };
   }
 }
 
@@ -135,6 +174,16 @@ function goneBefore(
   // One that was paused is left as it was.
   const isLost = foundState === 'running' && notes.worker !== null && notes.worker !== worker;
   return isLost ? [...gone.filter((one) => one !== notes.worker), notes.worker!] : gone;
+}
+
+/** Processes that ended while the job waited for its model in them. */
+function endsBefore(
+  { record, foundState }: RunningJob,
+  { worker, isAlive }: { worker: string; isAlive: (worker: string) => boolean },
+): number {
+  const { waits, ends = 0 } = (record.notes ?? {}) as Partial<DocumentNotes>;
+  const hasEnded = foundState === 'running' && waits !== undefined && waits !== worker && !isAlive(waits);
+  return hasEnded ? ends + 1 : ends;
 }
 
 function tooManyLost(lost: number): QuiverError {

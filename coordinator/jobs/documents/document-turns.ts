@@ -1,4 +1,4 @@
-import type { ClusterStore, StoreEntry } from '../../../shared/cluster-store/cluster-store';
+import type { ClusterStore, StoreChange, StoreEntry } from '../../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { JobView } from '../../service/jobs-service';
 import type { StampClock } from '../../service/routing/stamp-clock';
@@ -63,11 +63,6 @@ export class DocumentTurns {
     return Math.max(generationIn(await this.parts.store.get(GENERATION_PATH)), this.parts.stamps.reserve(1));
   }
 
-  /** Its job is over. Errors: unavailable. */
-  async end(place: DocumentPlace, job: string): Promise<void> {
-    await this.parts.store.transact([], [{ type: 'delete', key: prefixOf(place) + job }]);
-  }
-
   /** Removes those of jobs that are over by now: `isOver` tells of some. Errors: unavailable; those of `isOver`. */
   async sweep(isOver: (job: string) => Promise<boolean>): Promise<void> {
     const { store } = this.parts;
@@ -114,6 +109,11 @@ export class DocumentTurns {
     }
     throw new QuiverError('unavailable', 'the cluster store is too busy; the call may be retried');
   }
+}
+
+/** Of a job that is over. */
+export function endOfTurn(place: DocumentPlace, job: string): StoreChange {
+  return { type: 'delete', key: prefixOf(place) + job };
 }
 
 function prefixOf({ identity, documentId }: DocumentPlace): string {

@@ -16,7 +16,7 @@ const LOOK_EVERY_BYTES = 8 * 1024 ** 2;
 
 /** Files in a folder of the only process that there is: the embedded form. */
 export class FolderFiles implements WaitingFiles {
-  readonly bytesMax = 16 * 1024 ** 3;
+  readonly bounds = { bytesMax: 16 * 1024 ** 3, writtenMax: null };
 
   /** Files that are still written. Others that are unfinished are of a process that ended. */
   private readonly written = new Set<string>();
@@ -33,10 +33,11 @@ export class FolderFiles implements WaitingFiles {
     return Math.max(0, free - Math.min(KEPT_PART * size, KEPT_BYTES_MAX));
   }
 
-  async put(id: string, content: AsyncIterable<Buffer>): Promise<void> {
+  async put(id: string, content: AsyncIterable<Buffer>): Promise<number> {
     const path = this.pathOf(id);
     const unfinished = path + UNFINISHED;
     let isWritten = false;
+    let bytes = 0;
     this.written.add(id);
     try {
       await stored(async () => makeStableFolder(this.folder, 0o700));
@@ -46,6 +47,7 @@ export class FolderFiles implements WaitingFiles {
         for await (const piece of content) {
           await stored(() => file.appendFile(piece));
           unseen += piece.length;
+          bytes += piece.length;
           if (unseen < LOOK_EVERY_BYTES) continue;
           unseen = 0;
           if ((await this.left()) === 0) throw diskFull();
@@ -59,6 +61,7 @@ export class FolderFiles implements WaitingFiles {
         await syncFolder(this.folder);
       });
       isWritten = true;
+      return bytes;
     } finally {
       if (!isWritten) await rm(unfinished, { force: true }).catch(() => undefined);
       this.written.delete(id);

@@ -22,7 +22,7 @@ const unpacked = promisify<Buffer, Buffer>(inflateRaw);
  */
 export class StoreFiles implements WaitingFiles {
   /** etcd takes 2 GiB by default, of which what is deleted is a part until it is compacted. */
-  readonly bytesMax = 256 * 1024 * 1024;
+  readonly bounds = { bytesMax: 256 * 1024 * 1024, writtenMax: 640 * 1024 * 1024 };
 
   constructor(private readonly store: ClusterStore) {}
 
@@ -30,18 +30,27 @@ export class StoreFiles implements WaitingFiles {
     return Infinity;
   }
 
-  async put(id: string, content: AsyncIterable<Buffer>): Promise<void> {
-    let pieces = 0;
-    await this.note(id, null);
+  async put(id: string, content: AsyncIterable<Buffer>): Promise<number> {
+    const pieces = piecesOf(content);
+    let count = 0;
+    let bytes = 0;
     try {
-      for await (const piece of piecesOf(content)) {
-        const value = (await packed(piece)).toString('base64');
-        await this.apply([{ type: 'put', key: pieceKey(id, pieces), value }]);
-        pieces += 1;
+      let next = await pieces.next();
+      for (let piece = next; piece.done !== true; piece = next) {
+        next = await pieces.next();
+        const value = (await packed(piece.value)).toString('base64');
+        const put: StoreChange = { type: 'put', key: pieceKey(id, count), value };
+        count += 1;
+        bytes += value.length;
+        // Most files are one piece: of others, it is known before the first one that there will be some.
+        const isLast = next.done === true;
+        const isNoted = count === 1 || isLast;
+        await this.apply(isNoted ? [put, noteOf(id, isLast ? count : null)] : [put]);
       }
-      await this.note(id, pieces);
+      if (count === 0) await this.apply([noteOf(id, 0)]);
+      return bytes;
     } catch (error) {
-      await this.remove(id, pieces + 1).catch(() => undefined);
+      await this.remove(id, count).catch(() => undefined);
       throw error;
     }
   }
@@ -81,20 +90,19 @@ export class StoreFiles implements WaitingFiles {
 
   /** The entry last: while it is there, what is left can be found. */
   private async remove(id: string, pieces: number): Promise<void> {
-    for (let from = 0; from < pieces; from += DELETED_AT_ONCE) {
-      const count = Math.min(DELETED_AT_ONCE, pieces - from);
-      await this.apply(Array.from({ length: count }, (_, i) => ({ type: 'delete', key: pieceKey(id, from + i) })));
-    }
-    await this.apply([{ type: 'delete', key: FILES_PREFIX + id }]);
-  }
-
-  private note(id: string, pieces: number | null): Promise<void> {
-    return this.apply([{ type: 'put', key: FILES_PREFIX + id, value: JSON.stringify({ pieces }) }]);
+    const gone: StoreChange[] = Array.from({ length: pieces }, (_, at) => ({ type: 'delete', key: pieceKey(id, at) }));
+    gone.push({ type: 'delete', key: FILES_PREFIX + id });
+    for (let from = 0; from < gone.length; from += DELETED_AT_ONCE)
+      await this.apply(gone.slice(from, from + DELETED_AT_ONCE));
   }
 
   private async apply(changes: StoreChange[]): Promise<void> {
     await this.store.transact([], changes);
   }
+}
+
+function noteOf(id: string, pieces: number | null): StoreChange {
+  return { type: 'put', key: FILES_PREFIX + id, value: JSON.stringify({ pieces }) };
 }
 
 function pieceKey(id: string, at: number): string {

@@ -1,3 +1,4 @@
+import type { StoreChange } from '../../../shared/cluster-store/cluster-store';
 import type { JobRights } from '../../service/jobs-service';
 import type { JobRecord } from './job-record';
 
@@ -25,6 +26,8 @@ export interface JobKind {
   readonly rights: JobRights;
   /** How many may run at the same time; others wait. */
   readonly atOnce: number;
+  /** How many of these places a job takes; the last one may take more than are left. Default: one. */
+  placesOf?(record: JobRecord): number;
   /**
    * Whose turn a job takes, from the widest to the narrowest, such as a key and a collection: those of whom the fewest
    * run come first. Default: the oldest does.
@@ -42,12 +45,19 @@ export interface JobKind {
   uncancellableAt?(record: JobRecord): string | null;
   unpausableAt?(record: JobRecord): string | null;
   /**
+   * What is stored of a job with the beginning of a run, which could be the first thing that the run notes. Default:
+   * nothing.
+   */
+  begunWith?(record: JobRecord): JobProgress;
+  /**
    * Does the work, or goes on with it from `record.notes`, and answers what comes of it. Once `stop` is aborted, it
    * ends soon, in any way. An error that may pass is tried again, after a while; each other one fails the job.
    */
   run(job: RunningJob, stop: AbortSignal): Promise<object | null>;
   /** Takes back what a job made that was given up, or failed. After an error it is called again. */
   undo?(job: RunningJob): Promise<void>;
+  /** What goes in the transaction that stores a job's end, whatever that is. Default: nothing. */
+  endedWith?(record: JobRecord): StoreChange[];
   /**
    * Frees what only the job needed, once its end is stored. It is not called where the process dies in between. Errors
    * of it change nothing.

@@ -19,13 +19,18 @@ export class JobTurns {
   private readonly running = new Map<string, number>();
   private room: number;
 
-  constructor(private readonly kind: Pick<JobKind, 'atOnce' | 'sharesOf'>) {
+  constructor(private readonly kind: Pick<JobKind, 'atOnce' | 'placesOf' | 'sharesOf'>) {
     this.room = kind.atOnce;
+  }
+
+  /** How many may begin at most. */
+  get left(): number {
+    return Math.max(0, this.room);
   }
 
   /** One that runs. */
   noteRunning(record: JobRecord): void {
-    this.room -= 1;
+    this.room -= this.kind.placesOf?.(record) ?? 1;
     for (const share of this.sharesOf(record)) this.running.set(share, this.runningOf(share) + 1);
   }
 

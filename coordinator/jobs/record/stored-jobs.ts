@@ -215,8 +215,8 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
     /** Of each obstacle the one that tries again. */
     const trying = new Map<string, { found: Watched<JobRecord>; isLast: boolean }>();
     for (const line of this.index.lines(kind.kind)) {
-      let left = kind.atOnce - running.length;
-      if (left <= 0) break;
+      let { left } = turns;
+      if (left === 0) break;
       const what = line.length === 0 ? null : obstructionOf(kind, line[0].value);
       const last = what === null ? null : obstructions.lastOf(what);
       if (what !== null && last !== null) {
@@ -292,14 +292,15 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
     const what = obstructionOf(kind, record);
     if (what !== null) this.obstructions.noteBegun(what, jobPath(record.id));
     // From here on, no other driver can change it by what it had read.
-    await job.change({ state: 'running', startedAt: record.startedAt ?? this.now(), since });
+    const begun = kind.begunWith?.(record);
+    await job.change({ state: 'running', startedAt: record.startedAt ?? this.now(), since, ...begun });
     this.entries.put(job.entry);
     try {
       const result = await kind.run(job, stop);
       await job.settled();
       if (stop.aborted) return;
       if (what !== null) this.obstructions.noteSuccess(what);
-      await job.change({ state: 'done', step: null, since: null, waitsFor: null, result, endedAt: this.now() });
+      await this.store(job, kind, { state: 'done', result });
       this.free(job.record);
     } catch (error) {
       if (stop.aborted || error instanceof Superseded) throw error;
@@ -323,8 +324,13 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
   ): Promise<void> {
     await kind.undo?.(job);
     await job.settled();
-    await job.change({ ...outcome, step: null, since: null, waitsFor: null, endedAt: this.now() });
+    await this.store(job, kind, outcome);
     this.free(job.record);
+  }
+
+  private store(job: DrivenJob, kind: JobKind, outcome: Pick<JobRecord, 'state'> & Partial<JobRecord>): Promise<void> {
+    const ended = { ...outcome, step: null, since: null, waitsFor: null, endedAt: this.now() };
+    return job.change(ended, kind.endedWith?.(job.record));
   }
 
   private free(record: JobRecord): void {
@@ -365,7 +371,11 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
       const changed = make(record, kind);
       if (changed === record) return this.view(record);
       const value = jobToValue(changed);
-      const result = await store.transact([{ key, revision: entry.revision }], [{ type: 'put', key, value }]);
+      const others = isEnded(changed) ? (kind.endedWith?.(record) ?? []) : [];
+      const result = await store.transact(
+        [{ key, revision: entry.revision }],
+        [{ type: 'put', key, value }, ...others],
+      );
       if (!result.applied) continue;
       this.entries.put({ key, value, revision: result.revision });
       return this.view(changed);
@@ -475,10 +485,10 @@ class DrivenJob implements RunningJob {
   }
 
   /** With what was reported and is not stored yet. */
-  async change(change: Partial<JobRecord>): Promise<void> {
+  async change(change: Partial<JobRecord>, others: StoreChange[] = []): Promise<void> {
     const last = this.next;
     this.next = null;
-    await this.owned.change({ ...last, ...change });
+    await this.owned.change({ ...last, ...change }, { guards: [], changes: others });
   }
 
   async settled(): Promise<void> {

@@ -109,6 +109,7 @@ export class EmbeddingDispatcher {
 
   /** The tokens of each text. It waits for no other texts but those that a runner is at. Errors: as embed. */
   measure(texts: string[]): Promise<number[]> {
+    if (texts.length === 0) return Promise.resolve([]);
     const [seat] = this.seats.all.filter(({ runner }) => runner !== null).toSorted((a, b) => a.running - b.running);
     const runner = seat?.runner ?? null;
     if (this.isClosed || runner === null) {

@@ -14,7 +14,10 @@ import {
 } from './store-dedup';
 import { keyReused } from './write-dedup';
 
-/** What is kept at most: the oldest go first. Each has a few hundred bytes. */
+/**
+ * What is kept at most: the oldest go first. Each has a few hundred bytes. Those that began jobs are counted by
+ * themselves: a folder of documents pushes out nothing else.
+ */
 const OUTCOMES_MAX = 10_000;
 /** Those that have expired are looked for once in so many requests. */
 const SWEEP_EVERY = 200;
@@ -60,13 +63,17 @@ export class StoredOutcomes implements OutcomesService {
   async sweep(): Promise<void> {
     const { store, clock } = this.parts;
     const nowMs = clock.wallMs();
-    const all = readableEntries((await store.list(OUTCOMES_PREFIX)).entries, (entry) => ({
-      entry,
-      expiresAtMs: outcomeFromEntry(entry).expiresAtMs,
-    }));
+    const all = readableEntries((await store.list(OUTCOMES_PREFIX)).entries, (entry) => {
+      const { expiresAtMs, result } = outcomeFromEntry(entry);
+      return { entry, expiresAtMs, isOfJob: (result as { jobId?: unknown } | undefined)?.jobId !== undefined };
+    });
     all.sort((a, b) => b.expiresAtMs - a.expiresAtMs);
+    const kept = { job: 0, other: 0 };
     const gone = all
-      .filter(({ expiresAtMs }, i) => expiresAtMs <= nowMs || i >= OUTCOMES_MAX)
+      .filter(({ expiresAtMs, isOfJob }) => {
+        const later = kept[isOfJob ? 'job' : 'other']++;
+        return expiresAtMs <= nowMs || later >= OUTCOMES_MAX;
+      })
       .map(({ entry }) => entry);
     for (let at = 0; at < gone.length; at += CHANGES_MAX) await this.delete(gone.slice(at, at + CHANGES_MAX));
   }

@@ -66,6 +66,11 @@ export class ScatterGather {
     return { deadlineMs: this.clock.monotonicMs() + timeoutMs, profile: this.profiling?.current };
   }
 
+  /** As `begin`, for a call that may take so long where a client's request may not. */
+  beginLong(timeoutMs: number): CallOptions {
+    return this.begin(Math.max(timeoutMs, this.timeoutMs));
+  }
+
   /** Answers of all shards, in the order of the shards. */
   readAll<T>(collection: ShardedCollection, call: CallOptions, ask: ShardCall<T>): Promise<T[]> {
     return this.gather(collection, allShards(collection.shards), call, ask, false);

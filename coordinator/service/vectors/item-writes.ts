@@ -113,8 +113,7 @@ export class ItemWrites {
     token: string,
     remake?: RemakeVectors,
   ): Promise<ItemResult[]> {
-    // A shard judges a single operation by itself.
-    if (operations.length > 1) await this.mustBeAsExpected(collection, operations, call);
+    // One shard judges all of them, when it stores them.
     const results = await this.writeAll(collection, operations, call, { marked: new RevocableWrite(token), remake });
     mustNotConflict(operations, results);
     return results;

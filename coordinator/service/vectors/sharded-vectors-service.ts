@@ -70,6 +70,8 @@ const PAGE_ITEMS_MAX = 1000;
 const PAGE_BYTES = { first: 256 * 1024, most: 1024 * 1024 };
 /** Of them from one shard at least: fewer would cost more calls than they save memory. */
 const SHARD_BYTES_MIN = 32 * 1024;
+/** What a write that can be revoked may take, at least. */
+const REVOCABLE_WRITE_MS = 60_000;
 /** After so many bytes of items, a page of a scroll ends. */
 export const SCROLL_BYTES_MAX = 16 * 1024 * 1024;
 
@@ -261,7 +263,8 @@ export class ShardedVectorsService implements VectorsService {
     { identity, vectorsSince, puts, gone, token }: ItemExchange,
     writer?: KeyWriter,
   ): Promise<void> {
-    const call = this.scatter.begin();
+    // Nobody waits for one that can be revoked, and one of 128 MiB takes its time.
+    const call = token === undefined ? this.scatter.begin() : this.scatter.beginLong(REVOCABLE_WRITE_MS);
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     if (collection.identity !== identity) throw collectionNotFound(name);
     if (puts.length > 0) mustHaveSameVectors({ name, vectorsSince }, collection);

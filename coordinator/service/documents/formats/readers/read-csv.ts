@@ -61,14 +61,20 @@ function delimiterOf(body: string): string {
   return DELIMITERS[counts.indexOf(Math.max(...counts))];
 }
 
-/** Without space around them; one without a name is called by its number, a second of a name by another. */
+/** Without space around them; one without a name is called by its number, a second of a name by one that none has. */
 function namesOf(values: string[]): string[] {
-  const counts = new Map<string, number>();
-  return values.map((value, i) => {
-    const name = value.trim() || `column_${i + 1}`;
-    const count = (counts.get(name) ?? 0) + 1;
-    counts.set(name, count);
-    return count === 1 ? name : `${name}_${count}`;
+  const given = values.map((value, i) => value.trim() || `column_${i + 1}`);
+  const taken = new Set(given);
+  const seen = new Set<string>();
+  return given.map((name) => {
+    if (!seen.has(name)) {
+      seen.add(name);
+      return name;
+    }
+    let count = 2;
+    while (taken.has(`${name}_${count}`)) count += 1;
+    taken.add(`${name}_${count}`);
+    return `${name}_${count}`;
   });
 }
 

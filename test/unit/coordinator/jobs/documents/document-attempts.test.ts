@@ -46,13 +46,21 @@ function kindOf({
   worker = randomUUID(),
   isAlive = () => false,
   embeddingModel = null,
+  measure = async () => null,
+  known = async () => [],
+  strays = async () => [],
+  presentWriter = async (then) => then,
 }: {
+  measure?: (texts: string[]) => ReturnType<Parts['embedder']['measure']>;
+  known?: Parts['stored']['chunks'];
+  strays?: Parts['stored']['strays'];
+  presentWriter?: Parts['presentWriter'];
   revoke?: Parts['stored']['revoke'];
   clock?: Clock;
   worker?: string;
   isAlive?: Parts['isAlive'];
   embeddingModel?: string | null;
-  exchange?: (change: ItemExchange) => Promise<void>;
+  exchange?: (change: ItemExchange, writer: DocumentInput['writer']) => Promise<void>;
   dim?: number;
   parse?: Parts['parser']['parse'];
   embed?: (texts: string[]) => ReturnType<Parts['embedder']['embedPassages']>;
@@ -62,7 +70,7 @@ function kindOf({
   };
   return new DocumentKind({
     files: {
-      bytesMax: 1,
+      bounds: { bytesMax: 1, writtenMax: null },
       left: unused,
       put: unused,
       list: unused,
@@ -71,23 +79,24 @@ function kindOf({
     },
     room: { release: async () => undefined },
     parser: { parse },
-    turns: { lastGeneration: async () => 1, end: async () => undefined },
+    turns: { lastGeneration: async () => 1 },
     stored: {
       first: async () => null,
-      chunks: async () => [],
-      strays: async () => [],
-      exchange: (_collection, change) => exchange(change),
+      chunks: known,
+      strays,
+      exchange: (_collection, change, writer) => exchange(change, writer),
       revoke,
     },
     catalog: { find: async () => ({ ...COLLECTION, dim, embeddingModel }), read: unused },
     embedder: {
       measure: async (_collection, texts) => {
         measured += texts.length;
-        return null;
+        return measure(texts);
       },
       embedPassages: (_collection, texts) => embed(texts),
       settle: unused,
     },
+    presentWriter,
     metadataBytesMax: 64 * 1024,
     metadataFieldsMax: 100,
     clock,
@@ -140,6 +149,99 @@ test('chunks that one write can’t hold are refused while they are cut', async 
   expect(measured).toBeLessThan(9_000);
 });
 
+describe('chunks that are longer than the model reads', () => {
+  // A token is a word, and the model reads four of them.
+  const MOST = 4;
+  const lengthOf = (text: string): number => text.split(' ').length;
+  const measure: Parts['embedder']['measure'] = async (_collection, texts) => ({
+    lengths: texts.map(lengthOf),
+    most: MOST,
+  });
+  let asked: string[];
+  const embed = async (texts: string[]) => {
+    asked.push(...texts);
+    const cut = texts.flatMap((text, index) =>
+      lengthOf(text) > MOST
+        ? [{ index, read: MOST, left: lengthOf(text) - MOST, unit: 'tokens' as const, isMore: false }]
+        : [],
+    );
+    return { ...made(texts), cut };
+  };
+  const ran = async (text: string, more: Parameters<typeof kindOf>[0] = {}, size = 12) => {
+    const input = { ...INPUT, chunking: { ...INPUT.chunking, strategy: 'sentences' as const, size, overlap: 0 } };
+    const kind = kindOf({
+      parse: async () => parsed(text),
+      measure: (texts) => measure(COLLECTION, texts),
+      embed,
+      ...more,
+    });
+    const result = await kind.run(running(input), never());
+    return { result, texts: stored.at(-1)!.puts.map((put) => put.text!) };
+  };
+
+  beforeEach(() => {
+    asked = [];
+  });
+
+  test('are not looked for where there are none', async () => {
+    const { texts } = await ran('Some words. Other words.');
+    expect(texts).toEqual(['Some words.', 'Other words.']);
+    expect([measured, asked]).toEqual([0, texts]);
+  });
+
+  test('are cut again where the model had to cut one, and only those that are new are embedded', async () => {
+    const { texts, result } = await ran('Some words. A b c d e f.');
+    expect(texts.every((text) => lengthOf(text) <= MOST)).toBe(true);
+    expect(texts.join(' ')).toBe('Some words. A b c d e f.');
+    expect(asked).toEqual(['Some words.', 'A b c d e f.', ...texts.slice(1)]);
+    expect(result).toMatchObject({ chunks: texts.length, embedded: texts.length });
+  });
+
+  test('are measured before they are embedded where they have many bytes', async () => {
+    const { texts } = await ran('A b c d e f g h i.', {}, 100);
+    expect(texts.every((text) => lengthOf(text) <= MOST)).toBe(true);
+    expect(asked).toEqual(texts);
+  });
+
+  test('are found though their texts are stored', async () => {
+    const text = 'A b c d e f.';
+    const before = { externalId: `000000-xxxxxxxx-${INPUT.documentId}`, text, metadata: '{}', version: 1 };
+    const known = async () =>
+      [{ ...before, vector: new Float32Array(4) }] as Awaited<ReturnType<Parts['stored']['chunks']>>;
+    const { texts } = await ran(text, { known });
+    expect(texts.every((one) => lengthOf(one) <= MOST)).toBe(true);
+  });
+});
+
+test('what is at the ids of a new document’s chunks is looked for once its write met something', async () => {
+  let looked = 0;
+  let writes = 0;
+  const kind = kindOf({
+    strays: async () => {
+      looked += 1;
+      return [];
+    },
+    exchange: async (change) => {
+      expect(looked).toBe(writes);
+      writes += 1;
+      if (writes === 1) throw new QuiverError('conflict', 'something is there');
+      stored.push(change);
+    },
+  });
+  expect(await kind.run(running(INPUT), never())).toMatchObject({ outcome: 'inserted' });
+  expect([looked, writes, stored.length]).toEqual([1, 2, 1]);
+});
+
+test('the quota of its key counts as it is when the document is stored', async () => {
+  const writer = { identity: 'key:7', quota: { items: 1, bytes: null, period: 'day' as const } };
+  const raised = { ...writer, quota: { ...writer.quota, items: 100 } };
+  const by: unknown[] = [];
+  const kind = kindOf({ presentWriter: async () => raised, exchange: async (_change, of) => void by.push(of) });
+  await kind.run(running({ ...INPUT, writer }), never());
+  await kind.run(running(INPUT), never());
+  expect(by).toEqual([raised, undefined]);
+});
+
 test('vectors count, and the bytes of texts, not their characters', async () => {
   const kind = kindOf({ dim: 64 * 1024, parse: async () => parsed('word '.repeat(2_000)) });
   await expect(kind.run(running(INPUT), never())).rejects.toMatchObject({ kind: 'limit_exceeded' });
@@ -182,6 +284,33 @@ test('a job fails at which three processes ended', async () => {
     message: expect.stringContaining('3 processes ended'),
   });
   expect(stored).toEqual([]);
+});
+
+test('a job fails, too, at whose model so many processes end that it may be the reason', async () => {
+  let record: JobRecord | undefined;
+  let ended = 0;
+  /** A process that ends while its model is asked. */
+  const died = async (): Promise<void> => {
+    const job = running(INPUT, { record, foundState: record === undefined ? 'queued' : 'running' });
+    let isReached = false;
+    const kind = kindOf({
+      embed: () => {
+        isReached = true;
+        return hanging();
+      },
+    });
+    let failure: unknown = null;
+    kind.run(job, never()).catch((error: unknown) => (failure = error));
+    await eventually('it embeds, or fails', async () => isReached || failure !== null);
+    if (failure !== null) throw failure as Error;
+    ({ record } = job);
+  };
+  const dying = async (): Promise<void> => {
+    for (; ended < 100; ended += 1) await died();
+  };
+  await expect(dying()).rejects.toMatchObject({ kind: 'limit_exceeded' });
+  // The last three were alone with it.
+  expect(ended).toBe(13);
 });
 
 test('one at which a process ended runs alone, so the one is found that it ends of', async () => {
@@ -301,6 +430,16 @@ describe('fields of rows', () => {
     });
     expect(stored).toEqual([]);
     await ran({ a: deep(30) });
+  });
+
+  test('count with the metadata that all chunks have', async () => {
+    const metadata = JSON.stringify(Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`m${i}`, i])));
+    const fields = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`f${i}`, i]));
+    const run = (count: number) =>
+      kindOf({ parse: async () => table(fields(count)) }).run(running({ ...INPUT, metadata }), never());
+    await run(40);
+    await expect(run(41)).rejects.toMatchObject({ kind: 'limit_exceeded' });
+    expect(stored).toHaveLength(1);
   });
 
   test('whose names are those of the service are under `row`, and change nothing of it', async () => {
@@ -534,10 +673,9 @@ describe('an acknowledged document', () => {
     const freed: string[] = [];
     const kind = kindOf();
     const { parts } = kind as unknown as { parts: any };
-    parts.turns.end = failing('unavailable');
-    parts.files.delete = async (id: string) => void freed.push(id);
+    parts.files.delete = failing('unavailable');
     parts.room.release = async (id: string) => void freed.push(id);
     await expect(kind.ended(running(INPUT).record)).rejects.toMatchObject({ kind: 'unavailable' });
-    expect(freed).toEqual(['document-1', 'document-1']);
+    expect(freed).toEqual(['document-1']);
   });
 });

@@ -141,16 +141,20 @@ describe('room for files', () => {
     bytesMax?: number,
     { collection = 'c', holder }: { collection?: string; holder?: string } = {},
   ) => plain.service.documents.receive(collection, { name: 'a.txt', content, bytesMax, holder });
+  /** More than is read of a file before it takes room. */
+  const begin = () => Buffer.alloc(65 * 1024, 'A text. ');
   /** A file whose end comes when it is let go. */
   const held = () => {
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
     async function* content(): AsyncGenerator<Buffer> {
-      yield Buffer.from('A text.');
+      yield begin();
       await released;
     }
     return { content: content(), release };
   };
+  const bytesTaken = async (): Promise<number> =>
+    JSON.parse((await store.get('/q/document-rooms/total'))?.value ?? '{"bytes":0}').bytes;
 
   beforeEach(async () => {
     plain.service.close();
@@ -160,32 +164,72 @@ describe('room for files', () => {
   test('is taken before they are stored, by their announced or greatest length, and given back', async () => {
     const first = held();
     const second = held();
-    const under = [receive(first.content), receive(second.content, MAX + 1, { collection: 'd' })];
-    await eventually('both are on their way', async () => (await wholes('/q/document-files/')) === 2);
+    const under = [receive(first.content, MAX), receive(second.content, MAX + 1, { collection: 'd' })];
+    await eventually('both have room', async () => (await bytesTaken()) === 2 * MAX);
     const stored = store.transactions.length;
-    await expect(receive(bytesOf('Too many.'))).rejects.toMatchObject({ kind: 'overloaded' });
-    await expect(receive(bytesOf('Too many.'), MAX - 1)).rejects.toMatchObject({ kind: 'overloaded' });
+    async function* more(): AsyncGenerator<Buffer> {
+      yield begin();
+    }
+    await expect(receive(more(), MAX - 1)).rejects.toMatchObject({ kind: 'overloaded' });
     expect(store.transactions.length).toBe(stored);
     first.release();
     await under[0];
-    await receive(bytesOf('It has room.'));
+    await receive(more(), MAX - 1);
     second.release();
     await under[1];
   });
 
+  test('is that of the file itself where it is short, and grows with one that does not say how long it is', async () => {
+    await receive(bytesOf('It is all there.'));
+    expect(await bytesTaken()).toBe(16);
+    const steps = [0, 1].map(() => {
+      let pass = (): void => undefined;
+      return { passed: new Promise<void>((resolve) => (pass = resolve)), pass: () => pass() };
+    });
+    const part = Buffer.alloc(5 * 1024 * 1024, 'A text. ');
+    async function* growing(): AsyncGenerator<Buffer> {
+      yield part;
+      await steps[0].passed;
+      yield part;
+      await steps[1].passed;
+    }
+    const received = receive(growing());
+    await eventually('it has room for some', async () => (await bytesTaken()) === 16 + 8 * 1024 * 1024);
+    steps[0].pass();
+    await eventually('it has room for more', async () => (await bytesTaken()) === 16 + 16 * 1024 * 1024);
+    steps[1].pass();
+    expect((await received).bytes).toBe(2 * part.length);
+    expect(await bytesTaken()).toBe(16 + 2 * part.length);
+  });
+
+  test('one whose room was given away meanwhile is not taken', async () => {
+    const { content, release } = held();
+    const received = receive(content);
+    await eventually('it has room', async () => (await wholes('/q/document-rooms/file/')) === 1);
+    const { entries } = await store.list('/q/document-rooms/');
+    await store.transact(
+      [],
+      entries.map(({ key }) => ({ type: 'delete', key })),
+    );
+    release();
+    await expect(received).rejects.toMatchObject({ kind: 'unavailable' });
+    expect(await wholes('/q/document-files/')).toBe(0);
+  });
+
   test('is given back where a file breaks off, and what is asked for at once is counted', async () => {
     async function* broken(): AsyncGenerator<Buffer> {
-      yield Buffer.from('A');
+      yield begin();
       throw new Error('the client left');
     }
-    for (let i = 0; i < 4; i += 1) await expect(receive(broken())).rejects.toThrow('the client left');
+    for (let i = 0; i < 4; i += 1) await expect(receive(broken(), MAX)).rejects.toThrow('the client left');
     for (let i = 0; i < 4; i += 1)
-      await expect(receive(bytesOf(''))).rejects.toMatchObject({ kind: 'invalid_parameter' });
+      await expect(receive(bytesOf(''), MAX)).rejects.toMatchObject({ kind: 'invalid_parameter' });
+    expect(await bytesTaken()).toBe(0);
     const all = Array.from({ length: 5 }, held);
     const received = await Promise.allSettled(
       all.map(async ({ content, release }, i) => {
         try {
-          await receive(content, undefined, { collection: i % 2 === 0 ? 'c' : 'd' });
+          await receive(content, MAX, { collection: i % 2 === 0 ? 'c' : 'd' });
         } finally {
           for (const other of all) other.release();
           release();
@@ -227,10 +271,17 @@ test('what is added once under a mark is begun once, and its job is answered', a
     jobId: first.job.id,
   });
   const begun = { documentId: first.documentId, jobId: first.job.id };
-  expect((await documents.added(begun, 0)).job.id).toBe(first.job.id);
-  await expect(documents.added({ ...begun, jobId: 'document-0' }, 0)).rejects.toMatchObject({ kind: 'conflict' });
+  expect((await documents.added('c', begun, 0)).job.id).toBe(first.job.id);
+  const forgotten = { ...begun, jobId: 'document-0' };
+  await expect(documents.added('c', forgotten, 0)).rejects.toMatchObject({ kind: 'conflict' });
   // The file of the second is gone.
   expect(await wholes('/q/document-rooms/file/')).toBe(1);
+  await drive();
+  await eventually('it is stored', async () => (await items()).length === 1);
+  expect(await documents.added('c', forgotten, 0)).toMatchObject({
+    documentId: begun.documentId,
+    job: { id: 'document-0', state: 'done', result: { outcome: 'stored', chunks: 1 } },
+  });
 });
 
 describe('shares of the room', () => {
@@ -274,6 +325,8 @@ test('a file that comes slowly is not taken for one that nobody needs, and one t
   });
   let seen = 0;
   async function* slow(): AsyncGenerator<Buffer> {
+    // More than is read of it before it takes room.
+    yield Buffer.alloc(65 * 1024, 'A text. ');
     for (const { passed } of steps) {
       seen += 1;
       await passed;
@@ -309,7 +362,7 @@ test('a file that comes slowly is not taken for one that nobody needs, and one t
       60_000,
     ),
   );
-  expect(await plain.service.documents.get('c', documentId)).toMatchObject({ bytes: 24 });
+  expect(await plain.service.documents.get('c', documentId)).toMatchObject({ bytes: 65 * 1024 + 24 });
 });
 
 test('what an ended job left is removed by the next sweep', async () => {
@@ -370,7 +423,7 @@ describe('a job whose beginning the store may have taken', () => {
 });
 
 test('what is written of a file that comes is not counted twice: it is off what the disk has left', async () => {
-  const disk = { left: 1_000 };
+  const disk = { left: 200_000 };
   let ids = 0;
   const files = {
     left: async () => disk.left,
@@ -386,22 +439,23 @@ test('what is written of a file that comes is not counted twice: it is off what 
     jobs: { newId: () => `document-${(ids += 1)}`, get: async () => null },
     catalog: { known: () => ({ identity: 'c' }) },
     obstacle: () => null,
-    config: { uploadBytesMax: 1_000 },
+    config: { uploadBytesMax: 200_000 },
     clock: systemClock,
   } as unknown as ConstructorParameters<typeof DocumentRequests>[0]);
   let end = (): void => undefined;
   const ended = new Promise<void>((resolve) => (end = resolve));
   async function* large(): AsyncGenerator<Buffer> {
-    yield Buffer.alloc(500, 'a');
+    yield Buffer.alloc(100_000, 'a');
     await ended;
-    yield Buffer.alloc(100, 'b');
+    yield Buffer.alloc(20_000, 'b');
   }
   const receive = (content: AsyncIterable<Buffer>, bytesMax: number) =>
     requests.receive('c', { name: 'a.txt', content, bytesMax });
-  const first = receive(large(), 600);
-  await eventually('most of it is written', () => disk.left === 500);
-  await expect(receive(bytesOf('It has no room.'), 401)).rejects.toMatchObject({ kind: 'overloaded' });
-  expect(await receive(bytesOf('It has room.'), 400)).toMatchObject({ type: 'txt' });
+  const first = receive(large(), 120_000);
+  await eventually('most of it is written', () => disk.left === 100_000);
+  const other = () => bytesOf('c'.repeat(70_000));
+  await expect(receive(other(), 80_001)).rejects.toMatchObject({ kind: 'overloaded' });
+  expect(await receive(other(), 80_000)).toMatchObject({ type: 'txt' });
   end();
-  expect(await first).toMatchObject({ bytes: 600 });
+  expect(await first).toMatchObject({ bytes: 120_000 });
 });

@@ -8,7 +8,7 @@ import { runSeed, seededRandom } from '../../../../support/values/random';
 
 /** Room for files that wait, over several processes. */
 
-const BOUNDS = { filesMax: 12, bytesMax: 1_000 };
+const BOUNDS = { filesMax: 12, bytesMax: 1_000, writtenMax: null };
 const random = seededRandom(runSeed('room of documents'));
 
 let store: ClusterStore;
@@ -27,6 +27,11 @@ async function isTaken(taken: Promise<void>): Promise<boolean> {
     if (isQuiverError(error) && error.kind === 'overloaded') return false;
     throw error;
   }
+}
+
+/** Another one may have released it. */
+function ifGone(error: unknown): void {
+  if (!isQuiverError(error) || error.kind !== 'unavailable') throw error;
 }
 
 async function sums(): Promise<Map<string, { files: number; bytes: number }>> {
@@ -49,7 +54,7 @@ test('processes that take room at once never exceed it, and sums are those of th
         const id = `document-${round}-${i}`;
         const holders = [`collection:${Math.floor(random() * 4)}`, `key:${Math.floor(random() * 3)}`];
         if (await isTaken(room.reserve(id, Math.ceil(random() * 150), holders))) there.push(id);
-      } else if (known !== undefined && dice < 0.8) await room.fill(known, Math.ceil(random() * 150));
+      } else if (known !== undefined && dice < 0.8) await room.fill(known, Math.ceil(random() * 150)).catch(ifGone);
       else if (known !== undefined) await room.release(known);
     });
     await Promise.all(calls);
@@ -107,4 +112,66 @@ test('who is refused is told nothing of the documents of others', async () => {
     expect.stringContaining('left for all others'),
   ]);
   expect(messages.join(' ')).not.toMatch(/\d/);
+});
+
+describe('what is written to the store in some minutes is bounded', () => {
+  const MINUTE_MS = 60_000;
+  const PART = 128 * 1024;
+  let nowMs: number;
+  let rooms: DocumentRoom[];
+  /** A file that is stored at once, and gone again. */
+  const passes = async (id: string, bytes: number, stored?: number): Promise<boolean> => {
+    const [one, other] = rooms;
+    if (!(await isTaken(one.reserve(id, bytes, ['collection:c'])))) return false;
+    await one.fill(id, bytes, stored);
+    await other.release(id);
+    return true;
+  };
+
+  beforeEach(() => {
+    nowMs = 0;
+    const clock = { wallMs: () => nowMs };
+    const bounds = { filesMax: 100, bytesMax: 100 * PART, writtenMax: 60 * PART };
+    rooms = [0, 1].map(() => new DocumentRoom({ store, clock, bounds }));
+  });
+
+  test('though nothing of it waits any more, and by what it takes there', async () => {
+    // Four bytes of three, where nothing else is said.
+    expect(await passes('1', 30 * PART)).toBe(true);
+    expect(await passes('2', 15 * PART)).toBe(false);
+    expect(await passes('3', 14 * PART, 4 * PART)).toBe(true);
+    expect(await passes('4', 10 * PART)).toBe(true);
+    expect(await passes('5', 3 * PART)).toBe(false);
+    expect((await store.list('/q/document-rooms/')).entries).toEqual([]);
+  });
+
+  test('of one that breaks off, by what came of it', async () => {
+    const [room] = rooms;
+    await room.reserve('1', 40 * PART, ['collection:c']);
+    await room.release('1', 3 * PART);
+    expect(await passes('2', 40 * PART)).toBe(true);
+    expect(await passes('3', 3 * PART)).toBe(false);
+  });
+
+  test('until the store has forgotten it', async () => {
+    expect(await passes('1', 30 * PART)).toBe(true);
+    nowMs += 6 * MINUTE_MS;
+    expect(await passes('2', 20 * PART)).toBe(false);
+    expect(await passes('3', 10 * PART)).toBe(true);
+    nowMs += 5 * MINUTE_MS;
+    expect(await passes('4', 33 * PART)).toBe(true);
+    expect(await passes('5', 10 * PART)).toBe(false);
+    nowMs += 20 * MINUTE_MS;
+    expect(await passes('6', 44 * PART)).toBe(true);
+  });
+
+  test('and one file always may be, however large; small ones count with what is noted of them', async () => {
+    expect(await passes('huge', 90 * PART)).toBe(true);
+    expect(await passes('small', 1)).toBe(false);
+    nowMs += 20 * MINUTE_MS;
+    let count = 0;
+    while (await passes(`small-${count}`, 1)) count += 1;
+    expect(count).toBeGreaterThan(500);
+    expect(count).toBeLessThan(1_000);
+  });
 });

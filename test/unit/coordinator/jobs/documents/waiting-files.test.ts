@@ -53,6 +53,15 @@ describe.each(KINDS)('files in %s', (_kind, open) => {
     expect(await files.list()).toEqual(['document-2']);
   });
 
+  test('say what they take', async () => {
+    const files = open();
+    const bytes = Buffer.from(Array.from({ length: 600_000 }, (_, i) => (i * i * 31) % 251));
+    const taken = await files.put('document-1', partsOf(bytes, 70_001));
+    const values = (await store.list('/q/document-pieces/')).entries.reduce((sum, { value }) => sum + value.length, 0);
+    expect(taken).toBe(values === 0 ? bytes.length : values);
+    await files.delete('document-1');
+  });
+
   test('leave nothing where they break off', async () => {
     const files = open();
     async function* broken(): AsyncGenerator<Buffer> {
@@ -125,4 +134,15 @@ describe('in a folder', () => {
     await expect(files().put('document-1', filling())).rejects.toMatchObject({ kind: 'overloaded' });
     expect(readdirSync(join(folder, 'documents'))).toEqual([]);
   });
+});
+
+test('a file of one piece in the store comes, and goes, in one change', async () => {
+  const files = new StoreFiles(store);
+  const revision = async () => (await store.list('/q/document')).revision;
+  const before = await revision();
+  await files.put('document-1', partsOf(Buffer.alloc(300_000), 70_001));
+  expect(await revision()).toBe(before + 1);
+  await files.delete('document-1');
+  expect(await revision()).toBe(before + 2);
+  expect((await store.list('/q/document')).entries).toEqual([]);
 });

@@ -38,3 +38,18 @@ test('without shares, and among equals, the oldest is first', () => {
   expect(begun([], waiting.toReversed(), { levels: 0 })).toEqual([0, 1, 2, 3].map((i) => `${i % 2}/c/count-${i}`));
   expect(begun([], waiting.toReversed())).toEqual([0, 1, 2, 3].map((i) => `${i % 2}/c/count-${i}`));
 });
+
+test('one that takes more places leaves fewer for others, and begins though fewer are left', () => {
+  const placesOf = ({ subject }: JobRecord): number => (subject === 'large' ? 3 : 1);
+  const beginning = (subjects: string[], running: string[] = []): string[] => {
+    const turns = new JobTurns({ atOnce: 6, placesOf });
+    for (const subject of running) turns.noteRunning(job(subject));
+    for (const subject of subjects) turns.add(found(job(subject)));
+    return [...turns.next()].map(({ value }) => value.subject);
+  };
+  expect(beginning(['large', 'large', 'large'])).toEqual(['large', 'large']);
+  expect(beginning(Array.from({ length: 9 }, () => 'small'))).toHaveLength(6);
+  expect(beginning(['small', 'small', 'large', 'large', 'small'], ['small'])).toEqual(['small', 'small', 'large']);
+  expect(beginning(['large', 'small'], ['small', 'small', 'large'])).toEqual(['large']);
+  expect(beginning(['small'], ['large', 'large'])).toEqual([]);
+});

@@ -90,6 +90,35 @@ test('a job runs and keeps what came of it, with how far it was', async () => {
   });
 });
 
+test('what a kind has stored with the beginning and the end of a job is stored in their transactions', async () => {
+  const held = (id: string): string => `/held/${id}`;
+  const jobs = jobsOf({
+    begunWith: () => ({ step: 'counting', notes: { at: 0 } }),
+    endedWith: ({ id }) => [{ type: 'delete', key: held(id) }],
+    run: async ({ record: { id, step, notes } }, stop) => {
+      if (id === 'count-2') throw new QuiverError('invalid_parameter', 'no');
+      if (id === 'count-3') await untilStopped(stop);
+      return { step, notes };
+    },
+  });
+  const revisions = new Map<string, number>();
+  store.watch('/', (await store.list('/')).revision, (events) => {
+    for (const { type, key, revision } of events) if (type === 'delete') revisions.set(key, revision);
+  });
+  await driven(jobs);
+  const ids = ['count-1', 'count-2', 'count-3'];
+  for (const id of ids) {
+    await store.transact([], [{ type: 'put', key: held(id), value: '' }]);
+    await jobs.begin(job(id));
+  }
+  await reaches('count-3', 'running');
+  expect((await stored('count-3')).step).toBe('counting');
+  await jobs.cancel('count-3');
+  for (const [i, state] of ['done', 'failed', 'cancelled'].entries()) await reaches(ids[i], state);
+  for (const id of ids) expect(revisions.get(held(id))).toBe((await store.get(jobPath(id)))?.revision);
+  expect((await stored('count-1')).result).toEqual({ step: 'counting', notes: { at: 0 } });
+});
+
 test('the next driver goes on from what the last one noted, and what that does then counts no more', async () => {
   const late: RunningJob[] = [];
   const first = jobsOf({

@@ -5,6 +5,7 @@ import {
 } from '../../../../../coordinator/service/documents/document-changes';
 import type { WantedChunk } from '../../../../../coordinator/service/documents/document-facts';
 import type { VectorView } from '../../../../../coordinator/service/service';
+import { resultOf } from '../../../../../shared/base/time/work-slices';
 import { NO_VERSION } from '../../../../../shared/contract/shard/shard-client';
 
 /** What changes when a document is stored again. */
@@ -17,17 +18,22 @@ const stored = (...texts: string[]): VectorView[] =>
 
 test('the same document again changes nothing and embeds nothing', () => {
   const known = stored('a', 'b');
-  const vectors = vectorsByText(known);
-  expect(textsToEmbed(wanted('a', 'b'), vectors)).toEqual([]);
-  expect(documentChanges(wanted('a', 'b'), known, { vectors, expiresAt: undefined })).toEqual({ puts: [], gone: [] });
+  const vectors = resultOf(vectorsByText(known));
+  expect(resultOf(textsToEmbed(wanted('a', 'b'), vectors))).toEqual([]);
+  expect(resultOf(documentChanges(wanted('a', 'b'), known, { vectors, expiresAt: undefined }))).toEqual({
+    puts: [],
+    gone: [],
+  });
 });
 
 test('a text that has moved keeps its vector; a new one is embedded once', () => {
   const known = stored('a', 'b');
-  const vectors = vectorsByText(known);
-  expect(textsToEmbed(wanted('new', 'a', 'new', 'b'), vectors)).toEqual(['new']);
+  const vectors = resultOf(vectorsByText(known));
+  expect(resultOf(textsToEmbed(wanted('new', 'a', 'new', 'b'), vectors))).toEqual(['new']);
   vectors.set('new', vectorOf('new'));
-  const { puts, gone } = documentChanges(wanted('new', 'a', 'new', 'b'), known, { vectors, expiresAt: undefined });
+  const { puts, gone } = resultOf(
+    documentChanges(wanted('new', 'a', 'new', 'b'), known, { vectors, expiresAt: undefined }),
+  );
   expect(puts.map(({ externalId, expected, text }) => [externalId, expected, text])).toEqual([
     ['c0', 10, 'new'],
     ['c1', 11, 'a'],
@@ -40,7 +46,9 @@ test('a text that has moved keeps its vector; a new one is embedded once', () =>
 
 test('chunks that the document has no more go, as they were read', () => {
   const known = stored('a', 'b', 'c');
-  const change = documentChanges(wanted('a'), known, { vectors: vectorsByText(known), expiresAt: undefined });
+  const change = resultOf(
+    documentChanges(wanted('a'), known, { vectors: resultOf(vectorsByText(known)), expiresAt: undefined }),
+  );
   expect(change).toEqual({
     puts: [],
     gone: [
@@ -52,9 +60,9 @@ test('chunks that the document has no more go, as they were read', () => {
 
 test('a time at which it expires is set, and taken away', () => {
   const known = stored('a').map((chunk) => ({ ...chunk, expiresAt: 5 }));
-  const vectors = vectorsByText(known);
+  const vectors = resultOf(vectorsByText(known));
   const expiry = (expiresAt: number | undefined): unknown[] =>
-    documentChanges(wanted('a'), known, { vectors, expiresAt }).puts.map((put) => put.expiresAt);
+    resultOf(documentChanges(wanted('a'), known, { vectors, expiresAt })).puts.map((put) => put.expiresAt);
   expect(expiry(5)).toEqual([]);
   expect(expiry(9)).toEqual([9]);
   expect(expiry(undefined)).toEqual([null]);

@@ -73,3 +73,20 @@ test('an outcome that is stored anew while a sweep is under way stays, and the n
   await outcomes.sweep();
   expect(await kept()).toEqual([2]);
 });
+
+test('many outcomes that began jobs push out none of the others', async () => {
+  const most = 10_000;
+  const put = (i: number, result: unknown) => {
+    const dedup = { ...dedupOf(0), token: `token-${i}`, expiresAtMs: clock.wallMs() + KEPT_MS + i };
+    return { type: 'put' as const, key: outcomePath(dedup.token), value: outcomeToValue(dedup, { result }) };
+  };
+  await store.transact(
+    [],
+    [put(0, 'a creation'), ...Array.from({ length: most + 3 }, (_, i) => put(i + 1, { jobId: i }))],
+  );
+  await outcomes.sweep();
+  const left = await kept();
+  expect(left).toHaveLength(most + 1);
+  expect(left).toContain('a creation');
+  expect(left).not.toContainEqual({ jobId: 2 });
+});

@@ -26,6 +26,7 @@ test('a column "text" is the text of its row, and no field', () => {
 
 test('columns without a name, or with one that is taken, and values beyond them have names of their own', () => {
   expect(rowsOf(read('a\t\ta\n1\t2\t3\t4\n'))[0][1]).toEqual({ a: 1, column_2: 2, a_2: 3, column_4: '4' });
+  expect(rowsOf(read('a,a,a_2,a\n1,2,3,4\n'))[0][1]).toEqual({ a: 1, a_3: 2, a_2: 3, a_4: 4 });
   expect(rowsOf(read('sep=|\na|__proto__\nx|y\n'))[0][0]).toBe('a: x\n__proto__: y');
 });
 
