@@ -150,7 +150,8 @@ async function addPaths(context: CommandContext, paths: string[], options: AddOp
     const stopped = stoppedLine(report());
     if (context.signal.aborted)
       throw new CommandError(`interrupted: ${stopped}`, EXIT_CODES.interrupted, { cause: error });
-    context.messages.write(`${stopped}\n`);
+    // Of what could not begin, there is nothing to tell but why.
+    if (over > 0 || report().under_way > 0) context.messages.write(`${stopped}\n`);
     throw error;
   }
   progress.stop();

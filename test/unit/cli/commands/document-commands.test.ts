@@ -100,6 +100,15 @@ test('what stops it says how far it is, in JSON, too', async () => {
   expect(messages).toContain('--retry-for');
 });
 
+test('what can not begin says why, and nothing else', async () => {
+  file('a.md');
+  service.mishap = () => 'cut';
+  const { exitCode, output, messages } = await add(folder, '--retry-for', '0.001');
+  expect([exitCode, output]).toEqual([4, '']);
+  expect(messages).toContain('--retry-for');
+  expect(messages).not.toContain('goes on');
+});
+
 test('documents of another folder that are replaced are named', async () => {
   const [one, other] = [join(folder, 'one'), join(folder, 'other')];
   file('one', 'read.md');
