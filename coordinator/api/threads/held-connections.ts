@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
  */
 const HELD_MAX = 1_024;
 /** Clients ask again after that, if not before. */
-const HELD_MS = 10_000;
+export const HELD_MS = 10_000;
 
 /** Connections that come while no thread serves, because all of them are being replaced. */
 export class HeldConnections {
