@@ -176,6 +176,8 @@ int main(int count, char** words) {
   size_t waitsFrom = 0;
   size_t next = 0;
   size_t answered = 0;
+  /** Whether one was sent that counts: a load of few requests goes on until then. */
+  bool isMeasured = false;
 
   const double startMs = nowMs() + warmUpSeconds * 1e3;
   const double endMs = startMs + seconds * 1e3;
@@ -190,6 +192,7 @@ int main(int count, char** words) {
     const double now = nowMs();
     open[place].sinceMs = hadToWait ? dueMs : now;
     open[place].lateMs = now - dueMs;
+    isMeasured = isMeasured || open[place].sinceMs >= startMs;
     for (size_t at = 0; at < request.size();) {
       const ssize_t bytes = send(handles[place].fd, request.data() + at, request.size() - at, MSG_NOSIGNAL);
       if (bytes < 0) fail("send");
@@ -198,18 +201,20 @@ int main(int count, char** words) {
   };
 
   double dueMs = isOpen ? nowMs() + gapMs() : 0;
+  const auto isComing = [&] { return isOpen && (dueMs < endMs || (!isMeasured && waitsFrom == waiting.size())); };
   while (!isOpen && !idle.empty()) sendNext(nowMs(), false);
   for (;;) {
     double now = nowMs();
-    for (; isOpen && dueMs <= now && dueMs < endMs; dueMs += gapMs(), now = nowMs()) {
+    for (; isComing() && dueMs <= now; dueMs += gapMs(), now = nowMs()) {
       if (idle.empty()) waiting.push_back(dueMs);
       else sendNext(dueMs, false);
     }
-    const bool isOver = now >= endMs && (!isOpen || waitsFrom == waiting.size()) && idle.size() == connections;
+    const bool isAllSent = !isOpen || (waitsFrom == waiting.size() && !isComing());
+    const bool isOver = now >= endMs && isAllSent && idle.size() == connections;
     if (isOver) break;
     errno = 0;
     if (now > endMs + kDeadlineMs) fail("answers did not come");
-    const double waitMs = isOpen && dueMs < endMs ? std::max(0.0, dueMs - now) : kIdleWaitMs;
+    const double waitMs = isComing() ? std::max(0.0, dueMs - now) : kIdleWaitMs;
     const timespec wait{static_cast<time_t>(waitMs / 1e3), static_cast<long>(std::fmod(waitMs, 1e3) * 1e6)};
     if (ppoll(handles.data(), handles.size(), &wait, nullptr) < 0 && errno != EINTR) fail("ppoll");
     for (size_t i = 0; i < connections; i++) {
