@@ -3,7 +3,7 @@
 //   npm run check        rules, types and the fast tests (jest.fast.config.js): run it before a commit
 //   npm run test:fast    the fast tests alone
 import { spawn } from 'node:child_process';
-import { constants, setPriority } from 'node:os';
+import { constants, getPriority, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { ensureHelm } from './helm.mjs';
 import { ROOT, setUpOrExit } from './setup.mjs';
@@ -81,7 +81,7 @@ function run(step, isAside = false) {
     stream?.setEncoding('utf8').on('data', (/** @type {string} */ text) => (said += text));
   if (isAside && child.pid !== undefined) {
     try {
-      setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
+      setPriority(child.pid, Math.max(getPriority(), constants.priority.PRIORITY_BELOW_NORMAL));
     } catch {
       // It has ended, or may not.
     }
