@@ -13,6 +13,8 @@ export interface CollectionEmbedding {
   passagePrefix?: string | undefined;
   /** Vectors are cut to so many numbers and have unit length again. Absent: they are whole. */
   truncateDim?: number | undefined;
+  /** What a vector is made of (passage-template.ts). Absent: the text of an item alone. */
+  template?: string | undefined;
 }
 
 /** What makes the vectors of a collection's texts. */

@@ -57,13 +57,14 @@ export function SettingsPage({
 
 /** What it says besides the model. */
 function shownEmbedding(embedding: NonNullable<Collection['embedding']>): string {
-  const { model, dtype, query_prefix: query, passage_prefix: passage, truncate_dim: dim } = embedding;
+  const { model, dtype, query_prefix: query, passage_prefix: passage, truncate_dim: dim, template } = embedding;
   return [
     model,
     ...(dtype === null ? [] : [dtype]),
     ...(query === null ? [] : [`queries behind ${JSON.stringify(query)}`]),
     ...(passage === null ? [] : [`passages behind ${JSON.stringify(passage)}`]),
     ...(dim === null ? [] : [`cut to ${dim}`]),
+    ...(template === null ? [] : [`of ${JSON.stringify(template)}`]),
   ].join(', ');
 }
 

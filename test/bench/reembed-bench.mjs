@@ -37,6 +37,8 @@ const SEED = 7;
 const COLLECTION = 'bench';
 const OTHER = 'other';
 const PAGE = 500;
+/** Vectors that are looked for. */
+const QUERIES = 100;
 /** Texts of one call of the model, and calls at once, when it is alone. */
 const TEXTS_OF_CALL = 64;
 const CALLS_AT_ONCE = 4;
@@ -137,7 +139,7 @@ async function measureBeside(target, { model, texts, shards, seconds, rounds }) 
   await data(target, 'POST', '/v1/collections', { name: OTHER, shards, embedding: { model: `local:${model}` } });
   await put(target, OTHER, texts.slice(0, PAGE));
   const { vectors } = await data(target, 'POST', `/v1/collections/${COLLECTION}/vectors/fetch`, {
-    ids: Array.from({ length: PAGE }, (_, i) => `t${i}`),
+    ids: Array.from({ length: QUERIES }, (_, i) => `t${i}`),
   });
   const request = (collection, body) => ({
     method: 'POST',

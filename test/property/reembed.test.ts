@@ -79,6 +79,8 @@ class Story {
   constructor(
     readonly service: RunningService,
     private readonly random: Random,
+    /** What the vectors of the model are made of; texts are looked for only where that is all. */
+    private readonly passageOf: ((model: string, item: Item) => string) | null = null,
   ) {}
 
   async fill(count = FIXED): Promise<void> {
@@ -108,13 +110,21 @@ class Story {
     this.items.set(externalId, { text, metadata });
   }
 
+  /** Another text beside the metadata that there are. */
+  private async putText(externalId: string, { metadata }: Item, n: number): Promise<void> {
+    const text = `${externalId} again ${n}`;
+    await this.service.vectors.upsert(COLLECTION, [{ externalId, source: { text }, metadata: undefined, text }]);
+    this.items.set(externalId, { text, metadata });
+  }
+
   private async client(client: number, random: Random): Promise<void> {
     for (let n = 0; !this.isStopped; n += 1) {
       const externalId = `c${client}-${Math.floor(random() * IDS_OF_CLIENT)}`;
       const known = this.items.get(externalId);
       const draw = random();
       try {
-        if (draw < 0.2) await this.look(random);
+        if (draw < 0.1 && known !== undefined) await this.putText(externalId, known, n);
+        else if (draw < 0.2) await this.look(random);
         else if (known === undefined || draw < 0.5)
           await this.put(externalId, { text: `${externalId} ${n}`, metadata: `{"n":${n}}` });
         else if (draw < 0.65) {
@@ -150,6 +160,7 @@ class Story {
 
   /** What looks for the text of an item finds it, whichever model's vectors there are. */
   private async look(random: Random): Promise<void> {
+    if (this.passageOf !== null) return;
     const i = Math.floor(random() * FIXED);
     const { hits } = await this.service.search.search(
       COLLECTION,
@@ -169,7 +180,7 @@ class Story {
       if (!this.items.has(externalId)) differences.push(`${externalId} is there, and should not be`);
     for (const [externalId, { text, metadata }] of this.items) {
       const [view] = await fetched(this.service.vectors.fetch(COLLECTION, [externalId], { vectors: true }));
-      const made = vectorOf(model.name, model.dim, text);
+      const made = vectorOf(model.name, model.dim, this.passageOf?.(model.name, { text, metadata }) ?? text);
       if (view === undefined) differences.push(`${externalId} is missing`);
       else if (view.text !== text || view.metadata !== metadata)
         differences.push(`${externalId} has ${view.text} ${view.metadata}, not ${text} ${metadata}`);
@@ -193,6 +204,7 @@ class Story {
 async function started(
   shards: number,
   seed: number,
+  passageOf: ((model: string, item: Item) => string) | null = null,
 ): Promise<{ story: Story; node: ShardNode; store: ClusterStore; close: () => Promise<void> }> {
   const node = await new ShardNode({ factories: plainFactories, openStore: openMemoryStore }).start();
   const embedding = new PlainEmbedding([hashingModel(OLD.name, OLD.dim), hashingModel(NEW.name, NEW.dim)]);
@@ -200,7 +212,7 @@ async function started(
   const embeddingOf = { model: `local:${OLD.name}` };
   await service.collections.create({ ...newCollection(COLLECTION, { dim: OLD.dim, shards }), embedding: embeddingOf });
   return {
-    story: new Story(service, seededRandom(seed)),
+    story: new Story(service, seededRandom(seed), passageOf),
     node,
     store,
     close: async () => {
@@ -211,6 +223,43 @@ async function started(
 }
 
 const seed = runSeed('reembedding');
+
+test.each([1, 3])(
+  'over %i shards, vectors are of what the template makes of items, and on the way back of texts',
+  async (shards) => {
+    const passageOf = (model: string, { text, metadata }: Item): string => {
+      const { p = '', n } = JSON.parse(metadata) as { p?: number; n: number };
+      return model === NEW.name ? `${p}-${n}: ${text}` : text;
+    };
+    const { story, close } = await started(shards, seed + 40 + shards, passageOf);
+    const { service } = story;
+    const resharder = await service.driveReshards(ONLY_DRIVER, 0);
+    try {
+      await story.fill();
+      story.begin();
+      const { id } = await service.collections.reembed(COLLECTION, request({ template: '{{p}}-{{n}}: {{text}}' }));
+      await story.reaches(id, 'ready');
+      await story.written(30);
+      await service.jobs.switch(id, undefined);
+      await story.reaches(id, 'switched');
+      await story.written(60);
+      await story.end();
+      expect(await story.differences(NEW)).toEqual([]);
+      const { embedding } = await service.collections.get(COLLECTION);
+      expect(embedding).toMatchObject({ template: '{{p}}-{{n}}: {{text}}' });
+      story.begin();
+      await service.jobs.back(id);
+      await story.reaches(id, 'cancelled');
+      await story.written(30);
+      await story.end();
+      expect(await story.differences(OLD)).toEqual([]);
+    } finally {
+      await story.end();
+      await resharder.close();
+      await close();
+    }
+  },
+);
 
 test.each([1, 2, 5])('over %i shards, every text has its vector before, after and on the way back', async (shards) => {
   const { story, node, close } = await started(shards, seed + shards);

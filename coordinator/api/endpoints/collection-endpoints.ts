@@ -73,8 +73,22 @@ export function embeddingOf(
 
 function shownEmbedding(embedding: CollectionEmbedding | null | undefined) {
   if (embedding === null || embedding === undefined) return null;
-  const { model, dtype = null, queryPrefix = null, passagePrefix = null, truncateDim = null } = embedding;
-  return { model, dtype, query_prefix: queryPrefix, passage_prefix: passagePrefix, truncate_dim: truncateDim };
+  const {
+    model,
+    dtype = null,
+    queryPrefix = null,
+    passagePrefix = null,
+    truncateDim = null,
+    template = null,
+  } = embedding;
+  return {
+    model,
+    dtype,
+    query_prefix: queryPrefix,
+    passage_prefix: passagePrefix,
+    truncate_dim: truncateDim,
+    template,
+  };
 }
 
 /** Of a body, in which what is left out is not bounded. */

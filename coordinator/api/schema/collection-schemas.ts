@@ -339,6 +339,7 @@ export const collectionAnswer = z
         query_prefix: z.string().nullable(),
         passage_prefix: z.string().nullable(),
         truncate_dim: z.int().nullable(),
+        template: z.string().nullable().meta({ description: 'Of a reembed; null: the text of an item.' }),
       })
       .nullable()
       .meta({ description: 'How its texts become vectors, as it was made; null: by embedding_model.' }),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PassageTemplate } from '../../models/passage-template';
 import type { ReembedRequest } from '../../service/service';
 import { collectionName, integer, optional, withDefault } from '../fields/fields';
 import { report } from '../fields/issue';
@@ -12,6 +13,14 @@ const KEEP_HOURS_MAX = 744;
 const TEMPLATE_MAX = 1_000;
 
 const keepHours = optional(integer(0, KEEP_HOURS_MAX));
+
+const template = z
+  .string()
+  .max(TEMPLATE_MAX)
+  .superRefine((given, context) => {
+    const fault = PassageTemplate.faultOf(given);
+    if (fault !== null) report(context, given, fault);
+  });
 
 const compare = z
   .object({
@@ -33,8 +42,10 @@ export function reembedBody(limits: HttpLimits) {
     dim: optional(integer(1, limits.vectorDimMax)).meta({
       description: 'Of vectors of a model that makes any (builtin). Default: as now.',
     }),
-    template: optional(z.string().max(TEMPLATE_MAX)).meta({
-      description: 'What vectors are made of. Only "{{text}}", the default: the text of an item.',
+    template: optional(template).meta({
+      description:
+        'What vectors are made of from then on: {{text}}, and paths of metadata, as "{{title}}\\n{{text}}". What is ' +
+        'missing is empty; an item with nothing of it has no text. Default: "{{text}}".',
     }),
     on_no_text: withDefault(z.enum(['fail', 'drop']), 'fail').meta({
       description: 'fail: where items have no text, the job fails and names them; drop: they are left out.',

@@ -8,7 +8,8 @@ import { inSlices } from '../../../shared/base/time/work-slices';
 import type { CollectionCatalog } from '../../service/collections/collection-catalog';
 import type { CollectionEmbedder } from '../../service/collections/collection-embedder';
 import type { CollectionRecord } from '../../service/collections/collection-record';
-import { documentChanges, textsToEmbed, vectorsByText } from '../../service/documents/document-changes';
+import { passageOf } from '../../models/passage-template';
+import { documentChanges, type PassageOf, textsToEmbed, vectorsByText } from '../../service/documents/document-changes';
 import {
   type DocumentFacts,
   documentView,
@@ -358,8 +359,9 @@ export class DocumentKind implements JobKind {
     const options = { metadata, textInMetadata: input.textInMetadata };
     const wanted = await inSlices(wantedChunks(facts, chunks, options, { rowFields, mustFit }));
     stop.throwIfAborted();
-    const vectors = await inSlices(vectorsByText(known));
-    const texts = await inSlices(textsToEmbed(wanted, vectors));
+    const passage: PassageOf = (chunk) => passageOf(collection.embedding, chunk);
+    const vectors = await inSlices(vectorsByText(known, passage));
+    const texts = await inSlices(textsToEmbed(wanted, vectors, passage));
     const embedded = await this.embed(steps, collection, { texts, isMeasured }, stop);
     for (const [text, vector] of embedded) vectors.set(text, vector);
     const ids = wanted.map(({ externalId }) => externalId);
@@ -368,7 +370,7 @@ export class DocumentKind implements JobKind {
     const strays = isLooked ? await stored.strays(collection.name, documentId, known, ids) : [];
     if (strays.some(({ metadata: text }) => documentView(text)?.documentId === documentId))
       throw new QuiverError('conflict', 'another upload of the document came between');
-    const change = { vectors, expiresAt: expiresAt ?? undefined };
+    const change = { vectors, passageOf: passage, expiresAt: expiresAt ?? undefined };
     const { puts, gone } = await inSlices(documentChanges(wanted, [...known, ...strays], change));
     const writer = input.writer && (await this.parts.presentWriter(input.writer));
     // From here on nobody can give it up: of what is done, nothing could be taken back.

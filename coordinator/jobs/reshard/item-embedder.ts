@@ -4,6 +4,7 @@ import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-e
 import type { Clock } from '../../../shared/base/time/clock';
 import { inTime } from '../../../shared/base/time/deadline';
 import type { EmbeddingKind, EmbeddingModel, EmbeddingProvider } from '../../models/embedding-provider';
+import { passageOf, type PassageSource } from '../../models/passage-template';
 import { TextFailure } from '../../models/transformers/model-failure';
 import type { SetModel } from '../../service/collections/reshard-record';
 import { Superseded } from '../driving/owned-entry';
@@ -19,9 +20,10 @@ const FULL_MAX_MS = 60_000;
 /** However slow a model is. */
 const LEAST_PAGE_ITEMS = 16;
 
-/** Whether an item has a text that a vector can be made of. */
-export function hasText({ text }: { text: string | null }): boolean {
-  return text !== null && text.trim() !== '';
+/** What a vector of this model is made of; null: an item has nothing of that. */
+export function passageIn({ embedding }: Pick<SetModel, 'embedding'>, item: PassageSource): string | null {
+  const passage = passageOf(embedding, item);
+  return passage === null || passage.trim() === '' ? null : passage;
 }
 
 interface ItemEmbedding {
@@ -60,18 +62,18 @@ export class ItemEmbedder {
     states: ItemState[],
     { drops, isAwaited = false, stop, untilMs = Infinity }: ItemEmbedding,
   ): Promise<ItemState[]> {
-    const textless = states.find(({ item }) => item !== null && !hasText(item));
+    const passages = states.map(({ item }) => (item === null ? null : passageIn(model, item)));
+    const textless = states.find(({ item }, i) => item !== null && passages[i] === null);
     if (textless !== undefined && !drops)
       throw new QuiverError(
         'unavailable',
-        `item ${JSON.stringify(textless.externalId)} has no text to make a vector of: give it one, or delete it`,
+        `item ${JSON.stringify(textless.externalId)} has no ${whatOf(model)} to make a vector of: give it one, or delete it`,
       );
-    const kept = states.map((state) => (state.item === null || hasText(state.item) ? state : { ...state, item: null }));
-    const texts = kept.flatMap(({ item }) => (item === null ? [] : [item.text!]));
+    const texts = passages.filter((passage) => passage !== null);
     const vectors = await this.embedded(model, texts, { kind: 'passage', isOfJob: !isAwaited, stop, untilMs });
     let next = 0;
-    return kept.map(({ externalId, item }) => {
-      if (item === null) return { externalId, item };
+    return states.map(({ externalId, item }, i) => {
+      if (item === null || passages[i] === null) return { externalId, item: null };
       const vector = vectors[next++];
       if (vector !== null) return { externalId, item: { ...item, vector } };
       if (drops) return { externalId, item: null };
@@ -214,6 +216,11 @@ export class ItemEmbedder {
       }
     }
   }
+}
+
+/** What vectors of the model are made of, for people. */
+function whatOf({ embedding }: SetModel): string {
+  return embedding?.template === undefined ? 'text' : `field of the template ${JSON.stringify(embedding.template)}`;
 }
 
 function late(): QuiverError {

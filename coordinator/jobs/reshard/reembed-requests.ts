@@ -2,6 +2,7 @@ import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Clock } from '../../../shared/base/time/clock';
 import { type CollectionEmbedding, embeddingKey, modelNameOf } from '../../models/collection-embedding';
+import { PassageTemplate } from '../../models/passage-template';
 import type { CollectionObstacle } from '../../service/collections/collection-obstacle';
 import type { CollectionRecord } from '../../service/collections/collection-record';
 import {
@@ -23,8 +24,6 @@ import { unmadeText } from './unmade-items';
 const ATTEMPTS_MAX = 32;
 const KEEP_HOURS = 24;
 const HOUR_MS = 3_600_000;
-/** The one text that vectors can be made of. */
-const TEXT = '{{text}}';
 
 /** As jobs show it. */
 const STEPS: Partial<Record<ReshardState, string>> = { kept: 'switched' };
@@ -55,17 +54,17 @@ export class ReembedRequests {
    */
   async begin(name: string, input: ReembedRequest, dedup?: StoreDedup): Promise<JobView> {
     const { store, clock, reshards, obstacle } = this.parts;
-    const { embedding, template = TEXT, onNoText, compare } = input;
+    const { onNoText, compare } = input;
+    const template = PassageTemplate.kept(input.template);
+    const embedding = { ...input.embedding, ...(template !== undefined && { template }) };
     const reason = obstacle('reembeds', 'texts of a collection can be embedded anew');
     if (reason !== null) throw new QuiverError('unavailable', reason);
-    if (template.trim() !== TEXT)
-      throw new QuiverError(
-        'invalid_parameter',
-        `template must be "${TEXT}": this version makes vectors of the text of an item alone`,
-      );
     const seen = await this.parts.collection(name);
     const dim = await this.dimensionOf(seen, input);
-    const isSame = seen.embedding !== undefined && embeddingKey(seen.embedding) === embeddingKey(embedding);
+    const isSame =
+      seen.embedding !== undefined &&
+      embeddingKey(seen.embedding) === embeddingKey(embedding) &&
+      seen.embedding.template === template;
     if (isSame && dim === seen.dim)
       throw new QuiverError('invalid_parameter', `the vectors of collection "${name}" are of this model already`);
     const model: SetModel = {

@@ -20,6 +20,7 @@ export function reembedResult({ from, to, startedAt, reembed }: ReshardRecord): 
   return {
     model: model!.embedding === null ? model!.embeddingModel : modelNameOf(model!.embedding),
     dim: model!.dim,
+    ...(model!.embedding?.template !== undefined && { template: model!.embedding.template }),
     dropped,
     ...(compared !== undefined && {
       queries: compared.queries,

@@ -90,7 +90,9 @@ function subjectOf(record: ReshardRecord): string {
 }
 
 function modelText({ embeddingModel, embedding, dim }: SetModel): string {
-  return `${embedding === null ? (embeddingModel ?? 'given vectors') : modelNameOf(embedding)} (${dim})`;
+  const template = embedding?.template;
+  const of = template === undefined ? '' : ` of ${JSON.stringify(template)}`;
+  return `${embedding === null ? (embeddingModel ?? 'given vectors') : modelNameOf(embedding)} (${dim})${of}`;
 }
 
 function fieldsOf({ keywordFields }: ReshardRecord['to']): string {

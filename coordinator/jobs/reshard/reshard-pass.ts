@@ -32,7 +32,7 @@ import {
 } from '../../service/collections/reshard-record';
 import { DroppedItems } from './dropped-items';
 import { textlessItems } from './textless-items';
-import { hasText } from './item-embedder';
+import { passageIn } from './item-embedder';
 import { type Reembedding, reembedResult } from './reembedding';
 import { shownIds, UnmadeItems, unmadeText } from './unmade-items';
 import { idsOf, inBatches, type ItemState, OutdatedTerm, pageItems, ShardTransfers } from './shard-transfers';
@@ -264,8 +264,8 @@ export class ReshardPass {
   /** Errors: invalid_parameter when there are items without a text, though each should have one. */
   private async checkTexts(reembed: Reembed): Promise<void> {
     if (reembed.onNoText === 'drop' || reembed.isChecked === true) return;
-    const { from } = this.owned.record;
-    const found = await this.whileStored(textlessItems(this.transfers, from, () => this.mustGoOn()));
+    const { from, to } = this.owned.record;
+    const found = await this.whileStored(textlessItems(this.transfers, from, to.model!, () => this.mustGoOn()));
     if (found.count > 0)
       throw new QuiverError(
         'invalid_parameter',
@@ -854,8 +854,9 @@ export class ReshardPass {
     const reembed = this.reembed!;
     const there = await this.thereAlready(states, transfers);
     const vectors = states.map(({ externalId, item }) => {
-      const own = item !== null && hasText(item) ? there.get(externalId) : undefined;
-      return own?.text === item?.text ? own?.vector : undefined;
+      const own = there.get(externalId);
+      const passage = item === null ? null : passageIn(to.model!, item);
+      return own !== undefined && passage !== null && passageIn(to.model!, own) === passage ? own.vector : undefined;
     });
     const anew = await this.made(
       states.filter((_, i) => vectors[i] === undefined),

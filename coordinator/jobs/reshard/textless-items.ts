@@ -1,18 +1,20 @@
-import type { ShardSet } from '../../service/collections/reshard-record';
+import type { SetModel, ShardSet } from '../../service/collections/reshard-record';
 import { idsOf, type ShardTransfers } from './shard-transfers';
-import { hasText } from './item-embedder';
+import { passageIn } from './item-embedder';
 
 const PAGE_ITEMS = 1000;
 /** Ids that are told. */
 const TOLD = 10;
 
 /**
- * The items of a set that have no text, and the ids of the first of them in the order of insertion. Items that are
- * inserted meanwhile are not looked at. `goOn` is called before each page. Errors: those of the shards, and of `goOn`.
+ * The items of a set that vectors of the model can't be made of, and the ids of the first of them in the order of
+ * insertion. Items that are inserted meanwhile are not looked at. `goOn` is called before each page. Errors: those of
+ * the shards, and of `goOn`.
  */
 export async function textlessItems(
   transfers: ShardTransfers,
   set: ShardSet,
+  model: SetModel,
   goOn: () => void,
 ): Promise<{ count: number; first: string[] }> {
   let count = 0;
@@ -25,7 +27,7 @@ export async function textlessItems(
       goOn();
       const items = await transfers.scan(id, after, PAGE_ITEMS, false);
       for (const item of items) {
-        if (item.stamp > until || hasText(item)) continue;
+        if (item.stamp > until || passageIn(model, item) !== null) continue;
         ofShard += 1;
         if (ofShard <= TOLD) found.push({ stamp: item.stamp, externalId: item.externalId });
       }

@@ -11,7 +11,7 @@ import { mergedSample } from '../../service/sampling/merged-sample';
 import { obstacleOf } from '../driving/obstacle';
 import { Superseded } from '../driving/owned-entry';
 import type { ShardTransfers } from './shard-transfers';
-import { hasText, isModelFailure, type ItemEmbedder } from './item-embedder';
+import { isModelFailure, type ItemEmbedder } from './item-embedder';
 
 /** Hits of each query that count. */
 const HITS = 10;
@@ -160,9 +160,9 @@ export class VectorComparison {
       before.set,
       drawn.map(({ externalId }) => externalId),
     ))
-      if (item !== null && hasText(item))
+      if (item !== null && item.text !== null && item.text.trim() !== '')
         queries.push({
-          text: item.text!,
+          text: item.text,
           ownId: item.externalId,
           vector: item.vector ?? null,
           grades: null,

@@ -77,6 +77,7 @@ const collection = z.object({
       queryPrefix: text.optional(),
       passagePrefix: text.optional(),
       truncateDim: z.int().min(1).max(DIM_MAX).optional(),
+      template: text.optional(),
     })
     .optional(),
   quota: z.object({ items: most, bytes: most }).optional(),

@@ -1,3 +1,4 @@
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { NO_VERSION } from '../../../shared/contract/shard/shard-client';
 import type { GoneItem, VectorInput, VectorView } from '../service';
 import type { WantedChunk } from './document-facts';
@@ -7,24 +8,38 @@ import type { WantedChunk } from './document-facts';
  * there may be many thousands of them.
  */
 
-/** The texts that there is no vector of, each once, in order. */
+/** What the vector of a chunk is made of; null: it has nothing of that. */
+export type PassageOf = (chunk: Pick<VectorView, 'text' | 'metadata'>) => string | null;
+
+/** The texts that there is no vector of, each once, in order. Errors: invalid_parameter where a chunk has none. */
 export function* textsToEmbed(
   wanted: readonly WantedChunk[],
   vectors: ReadonlyMap<string, Float32Array>,
+  passageOf: PassageOf,
 ): Generator<undefined, string[]> {
   const texts = new Set<string>();
-  for (const { text } of wanted) {
+  for (const chunk of wanted) {
+    const text = passageOf(chunk);
+    if (text === null)
+      throw new QuiverError(
+        'invalid_parameter',
+        'a chunk has no field of what vectors of the collection are made of (embedding.template): give it in metadata',
+      );
     if (!vectors.has(text)) texts.add(text);
     yield;
   }
   return [...texts];
 }
 
-/** The vectors of stored chunks, by their texts: a text that is unchanged keeps its vector, wherever it is now. */
-export function* vectorsByText(stored: readonly VectorView[]): Generator<undefined, Map<string, Float32Array>> {
+/** The vectors of stored chunks, by what they are made of: where that is unchanged, they stay, wherever it is now. */
+export function* vectorsByText(
+  stored: readonly VectorView[],
+  passageOf: PassageOf,
+): Generator<undefined, Map<string, Float32Array>> {
   const vectors = new Map<string, Float32Array>();
-  for (const { text, vector } of stored) {
-    if (text !== null && vector !== undefined) vectors.set(text, vector);
+  for (const chunk of stored) {
+    const text = chunk.vector === undefined ? null : passageOf(chunk);
+    if (text !== null) vectors.set(text, chunk.vector!);
     yield;
   }
   return vectors;
@@ -34,7 +49,11 @@ export function* vectorsByText(stored: readonly VectorView[]): Generator<undefin
 export function* documentChanges(
   wanted: readonly WantedChunk[],
   stored: readonly VectorView[],
-  { vectors, expiresAt }: { vectors: ReadonlyMap<string, Float32Array>; expiresAt: number | undefined },
+  {
+    vectors,
+    passageOf,
+    expiresAt,
+  }: { vectors: ReadonlyMap<string, Float32Array>; passageOf: PassageOf; expiresAt: number | undefined },
 ): Generator<undefined, { puts: VectorInput[]; gone: GoneItem[] }> {
   const known = new Map<string, VectorView>();
   for (const chunk of stored) {
@@ -50,7 +69,7 @@ export function* documentChanges(
     if (isSame) continue;
     puts.push({
       externalId,
-      source: { vector: vectors.get(text)! },
+      source: { vector: vectors.get(passageOf({ text, metadata })!)! },
       metadata,
       text,
       expected: before === undefined ? NO_VERSION : before.version,

@@ -44,7 +44,7 @@ export async function writeMatchingOnce<Collection extends ShardedCollection & {
   parts: {
     shards: Pick<ShardClient, 'read' | 'write'>;
     scatter: ScatterGather;
-    sets: ShardSets<Collection>;
+    sets: Pick<ShardSets<Collection>, 'inOne'>;
     clock: Pick<Clock, 'wallMs'>;
   },
   collection: Collection,

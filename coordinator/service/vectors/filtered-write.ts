@@ -70,7 +70,11 @@ export interface FilteredResult {
  * has dealt with: an item keeps its place in the insertion order.
  */
 export async function writeMatching<Collection extends ShardedCollection & { dim: number }>(
-  parts: { shards: Pick<ShardClient, 'read' | 'write'>; scatter: ScatterGather; sets: ShardSets<Collection> },
+  parts: {
+    shards: Pick<ShardClient, 'read' | 'write'>;
+    scatter: ScatterGather;
+    sets: Pick<ShardSets<Collection>, 'inOne'>;
+  },
   collection: Collection,
   write: FilteredWrite,
   call: CallOptions,

@@ -1,6 +1,9 @@
 import { isQuiverError } from '../../../shared/base/errors/quiver-error';
 import type { CallOptions, ShardClient } from '../../../shared/contract/shard/shard-client';
 import type { StoredItem } from '../../../shared/contract/shard/shard-read';
+import type { JsonObject } from '../../../shared/contract/filter/filter';
+import { mergedObject } from '../../../shared/contract/writes/merged-object';
+import { PassageTemplate } from '../../models/passage-template';
 import { scoreOf } from '../../../shared/contract/vector/metric';
 import type { CollectionEmbedder, PassageVectors } from '../collections/collection-embedder';
 import type { CollectionRecord } from '../collections/collection-record';
@@ -45,13 +48,21 @@ export class RemadeVectors {
   ) {}
 
   /** Whether `of` has anything to decide or to make. */
-  static concerns({ embeddingModel }: CollectionRecord, { vector, text, embeds }: VectorPatch): boolean {
-    return text !== undefined && vector === undefined && (embeds ?? embeddingModel !== null);
+  static concerns(
+    { embeddingModel, embedding }: Pick<CollectionRecord, 'embeddingModel' | 'embedding'>,
+    { vector, text, metadata, embeds }: VectorPatch,
+  ): boolean {
+    if (vector !== undefined) return false;
+    if (text !== undefined) return embeds ?? embeddingModel !== null;
+    return metadata !== undefined && embeds !== false && PassageTemplate.of(embedding)?.isTouchedBy(metadata) === true;
   }
 
   /** Errors: not_found; dimension_mismatch, embedding_unavailable. */
   async of(collection: CollectionRecord, patch: VectorPatch, call: CallOptions): Promise<PatchedVector> {
     const { text, vector, embeds } = patch;
+    const template = PassageTemplate.of(collection.embedding);
+    if (template !== null && RemadeVectors.concerns(collection, patch))
+      return this.byTemplate(template, collection, patch, call);
     if (text === undefined || vector !== undefined) return UNTOUCHED_VECTOR;
     if (embeds === true) return { embedded: await this.parts.embedder.embedPassages(collection, [text]), kept: null };
     if (collection.embeddingModel === null) return UNTOUCHED_VECTOR;
@@ -67,7 +78,39 @@ export class RemadeVectors {
     call: CallOptions,
   ): Promise<PatchedVector> {
     if (isBlank(text)) return { embedded: null, kept: 'blank' };
-    const { version, vector, text: former } = await this.stored(collection, externalId, call);
+    const stored = await this.stored(collection, externalId, call);
+    return this.remade(collection, stored, { former: stored.text, present: text });
+  }
+
+  /** As `asBefore`, of what the template makes of the item before and after. */
+  private async byTemplate(
+    template: PassageTemplate,
+    collection: CollectionRecord,
+    { externalId, text, metadata, embeds }: VectorPatch,
+    call: CallOptions,
+  ): Promise<PatchedVector> {
+    const stored = await this.stored(collection, externalId, call);
+    const { version } = stored;
+    const former = template.passageOf(stored);
+    const present = template.passageOf({
+      text: text ?? stored.text,
+      metadata: metadata === undefined ? stored.metadata : patched(stored.metadata, metadata),
+    });
+    // Nobody who changes metadata alone is told of vectors.
+    const told = (kept: KeptVector): KeptVector | null => (text === undefined ? null : kept);
+    if (present === null || isBlank(present)) return { embedded: null, kept: told('blank'), version };
+    if (embeds === true)
+      return { embedded: await this.parts.embedder.embedPassages(collection, [present]), kept: null, version };
+    if (former === present && text === undefined) return { embedded: null, kept: null, version };
+    const remade = await this.remade(collection, stored, { former, present });
+    return { ...remade, kept: remade.kept && told(remade.kept) };
+  }
+
+  private async remade(
+    collection: CollectionRecord,
+    { version, vector }: StoredItem & { vector: Float32Array },
+    { former, present: text }: { former: string | null; present: string },
+  ): Promise<PatchedVector> {
     if (former === null || isBlank(former)) return { embedded: null, kept: 'given', version };
     const texts = former === text ? [text] : [former, text];
     const { vectors, cut, unsettled } = await this.parts.embedder.embedPassages(collection, texts);
@@ -103,6 +146,11 @@ export function isOvertaken(error: unknown): boolean {
 
 function isSame(made: Float32Array, stored: Float32Array): boolean {
   return made.every((value, i) => value === stored[i]) || scoreOf('cosine', made, stored) >= SAME_COSINE;
+}
+
+function patched(metadata: string, { json, replaces }: NonNullable<VectorPatch['metadata']>): string {
+  if (replaces) return json;
+  return JSON.stringify(mergedObject(JSON.parse(metadata) as JsonObject, JSON.parse(json) as JsonObject));
 }
 
 function isBlank(text: string): boolean {

@@ -28,6 +28,7 @@ import type { ScatterGather } from '../routing/scatter-gather';
 import { mustHaveSameVectors, ofOneModel, ShardSets } from '../routing/shard-sets';
 import type { StampClock } from '../routing/stamp-clock';
 import type { CutText } from '../../models/cut-text';
+import { PassageTemplate } from '../../models/passage-template';
 import { filterIn } from '../synonyms/filter-in';
 import type {
   CollectionsService,
@@ -52,7 +53,8 @@ import { storedBytesOf } from './stored-bytes';
 import { InsertionOrderReader } from './insertion-order-reader';
 import { asGiven, type ItemResult, ItemWrites, type Judged, type RemakeVectors } from './item-writes';
 import { OrderedItems } from './ordered-items';
-import { isOvertaken, PATCH_ATTEMPTS_MAX, RemadeVectors, UNTOUCHED_VECTOR } from './remade-vector';
+import { NOTHING_SEEN, passageless, Passages, type SeenVersions } from './passages';
+import { isOvertaken, PATCH_ATTEMPTS_MAX, type PatchedVector, RemadeVectors, UNTOUCHED_VECTOR } from './remade-vector';
 import { vectorNotFound } from './vector-not-found';
 import { zeroVectors } from './zero-vectors';
 import { mergedPlaces, orderedPages } from './ordered-scroll';
@@ -105,6 +107,7 @@ export class ShardedVectorsService implements VectorsService {
   private readonly remade: RemadeVectors;
   private readonly deep: Pick<DeepReads, 'run'>;
   private readonly ordered: OrderedItems<CollectionRecord>;
+  private readonly passages: Passages;
   private readonly stamps: StampClock;
   private readonly clock: Clock;
   /** Of items as pages have them. */
@@ -133,6 +136,7 @@ export class ShardedVectorsService implements VectorsService {
     this.remade = new RemadeVectors({ ...options, sets: this.sets });
     this.deep = options.deep;
     this.ordered = new OrderedItems({ ...options, sets: this.sets });
+    this.passages = new Passages(this.ordered, this.scatter);
     this.stamps = options.stamps;
     this.clock = options.clock;
   }
@@ -145,13 +149,14 @@ export class ShardedVectorsService implements VectorsService {
     name: string,
     items: VectorInput[],
     { skips = false, places, isSingle = false, once, writer }: UpsertOptions,
+    attempt = 1,
   ): Promise<UpsertResult> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const errors = new Map<number, QuiverError>();
-    const valid: VectorInput[] = [];
-    const texts: string[] = [];
+    let valid: VectorInput[] = [];
+    let texts: string[] = [];
     for (let i = 0; i < items.length; i += 1) {
       const { source, vectorModel } = items[i];
       if ((source.vector !== undefined && source.vector.length !== collection.dim) || vectorModel !== undefined) {
@@ -164,6 +169,18 @@ export class ShardedVectorsService implements VectorsService {
       }
       if (source.vector === undefined) texts.push(source.text);
       valid.push(items[i]);
+    }
+    const template = PassageTemplate.of(collection.embedding);
+    let seen = NOTHING_SEEN;
+    if (template !== null && texts.length > 0) {
+      const found = await this.passages.of(collection, template, valid);
+      const failed = found.passages.flatMap((passage, i) => (passage === null ? [valid[i]] : []));
+      if (failed.length > 0 && !skips) throw passageless(template, failed[0].externalId);
+      for (const item of failed) errors.set(items.indexOf(item), passageless(template, item.externalId));
+      valid = valid.filter((_, i) => found.passages[i] !== null);
+      texts = found.passages.filter((passage) => typeof passage === 'string');
+      // What is done once has one verdict, so it does not depend on a version that nobody asked for.
+      if (once === undefined && attempt < PATCH_ATTEMPTS_MAX) seen = found.seen;
     }
     // Making vectors takes most of a write of texts.
     const known =
@@ -178,7 +195,21 @@ export class ShardedVectorsService implements VectorsService {
       known ??
       (valid.length === 0
         ? []
-        : await this.writeUpserts(collection, { items: valid, texts, embedded, alone: skips }, call, { once, writer }));
+        : await this.writeUpserts(collection, { items: valid, texts, embedded, alone: skips, seen }, call, {
+            once,
+            writer,
+          }));
+    // Their metadata were changed between the look and the write.
+    const overtaken = valid.flatMap(({ externalId, expected }, i) =>
+      expected === undefined && seen.has(externalId) && written[i].outcome === 'conflict' ? [i] : [],
+    );
+    if (overtaken.length > 0) {
+      const again = overtaken.map((i) => valid[i]);
+      const result = await this.upsertOnce(name, again, { skips: false, isSingle, writer }, attempt + 1);
+      overtaken.forEach((i, n) => {
+        written[i] = { outcome: result.statuses[n] as ItemResult['outcome'], version: result.versions[n] };
+      });
+    }
     const endMs = this.clock.monotonicMs();
     const cut = embedded.cut.length === 0 ? undefined : cutItems(embedded.cut, items, errors);
     const results = errors.size === 0 ? written : withSkipped(written, errors, items.length);
@@ -350,12 +381,7 @@ export class ShardedVectorsService implements VectorsService {
             writer,
             settle,
             remake: saying(
-              embedded !== null
-                ? this.remaking(new Map([[operation, text as string]]))
-                : // That it was given was seen beside the model of before.
-                  kept === 'given'
-                  ? async (current) => mustHaveSameVectors(collection, current)
-                  : asGiven,
+              this.remakingPatch(collection, patch, { operation, embedded, kept }),
               new Map(vectorModel === undefined ? [] : [[operation, vectorModel]]),
             ),
           }));
@@ -371,6 +397,22 @@ export class ShardedVectorsService implements VectorsService {
         if (!isBound || !isOvertaken(error)) throw error;
       }
     }
+  }
+
+  /** Of a patch, whose vector was `embedded` or `kept`. */
+  private remakingPatch(
+    collection: CollectionRecord,
+    patch: VectorPatch,
+    { operation, embedded, kept }: Pick<PatchedVector, 'embedded' | 'kept'> & { operation: PatchOperation },
+  ): RemakeVectors {
+    const { externalId, text, metadata } = patch;
+    const item: VectorInput = { externalId, source: { text: text ?? '' }, metadata: metadata?.json, text };
+    return async (current, operations) => {
+      // What it is made of there was not looked at; and that it was given was seen beside the model of before.
+      const isOfTemplate = [collection, current].some((one) => PassageTemplate.of(one.embedding) !== null);
+      if ((isOfTemplate && patch.vector === undefined) || kept === 'given') mustHaveSameVectors(collection, current);
+      await (embedded === null ? asGiven : this.remaking(new Map([[operation, item]])))(current, operations);
+    };
   }
 
   async updateByFilter(
@@ -392,11 +434,22 @@ export class ShardedVectorsService implements VectorsService {
       ...expiryOf(collection, expiresAt),
     });
     const bounds = this.boundsOf(collection, writer, operationOf);
+    const mayGoOn = (current: CollectionRecord): void => {
+      const template = PassageTemplate.of(current.embedding);
+      if (template !== null && metadata !== undefined && template.isTouchedBy(metadata))
+        throw new QuiverError(
+          'invalid_parameter',
+          `vectors of collection "${name}" are made of ${JSON.stringify(template.source)} (embedding.template), and no ` +
+            'update by a filter makes others: leave its fields out, or patch or upsert these items',
+        );
+    };
+    mayGoOn(collection);
     const { done, excess } = await this.writeMatching(
       collection,
       { filter, done: 'updated', operationOf, bounds },
       call,
       once,
+      mayGoOn,
     );
     if (excess.first !== null) throw excessError(excess.count, excess.first, done);
     return { updatedCount: done };
@@ -420,8 +473,16 @@ export class ShardedVectorsService implements VectorsService {
     write: FilteredWrite,
     call: CallOptions,
     once: Once | undefined,
+    mayGoOn: (current: CollectionRecord) => void = () => undefined,
   ): Promise<FilteredResult> {
-    const { shards, scatter, sets, clock } = this;
+    const { shards, scatter, clock } = this;
+    const sets: Pick<ShardSets<CollectionRecord>, 'inOne'> = {
+      inOne: (given, within, run) =>
+        this.sets.inOne(given, within, async (current) => {
+          mayGoOn(current);
+          return run(current);
+        }),
+    };
     return once === undefined
       ? writeMatching({ shards, scatter, sets }, collection, write, call)
       : writeMatchingOnce({ shards, scatter, sets, clock }, collection, write, call, once);
@@ -612,11 +673,12 @@ export class ShardedVectorsService implements VectorsService {
       texts,
       embedded,
       alone,
-    }: { items: VectorInput[]; texts: string[]; embedded: PassageVectors; alone: boolean },
+      seen,
+    }: { items: VectorInput[]; texts: string[]; embedded: PassageVectors; alone: boolean; seen: SeenVersions },
     call: CallOptions,
     options: WriteOptions,
   ): Promise<ItemResult[]> {
-    const operations = this.upsertsOf(collection, items, embedded.vectors, alone);
+    const operations = this.upsertsOf(collection, items, embedded.vectors, alone, seen);
     const settle = this.settling(collection, embedded, texts, (others) => {
       let next = 0;
       items.forEach(({ source }, i) => {
@@ -625,27 +687,38 @@ export class ShardedVectorsService implements VectorsService {
     });
     // Made only where shards refused some of it, and the model is another one by then.
     const remake: RemakeVectors = (current, left) => {
-      const textOf = new Map(
-        items.flatMap(({ source }, i) => (source.vector === undefined ? [[operations[i], source.text]] : [])),
+      const ofTexts = new Map(
+        items.flatMap((item, i): [ItemOperation, VectorInput][] =>
+          item.source.vector === undefined ? [[operations[i], item]] : [],
+        ),
       );
       const said = new Map(
         items.flatMap(({ vectorModel }, i) => (vectorModel === undefined ? [] : [[operations[i], vectorModel]])),
       );
-      return saying(this.remaking(textOf), said)(current, left);
+      return saying(this.remaking(ofTexts), said)(current, left);
     };
     return this.bounded.write(collection, operations, call, { ...options, settle, remake });
   }
 
   /** What makes vectors again of the texts of operations; other vectors were given. */
-  private remaking(textOf: ReadonlyMap<ItemOperation, string>): RemakeVectors {
+  private remaking(itemOf: ReadonlyMap<ItemOperation, VectorInput>): RemakeVectors {
     return async (collection, operations) => {
-      const ofTexts = operations.filter((operation) => textOf.has(operation)) as (UpsertOperation | PatchOperation)[];
+      const ofTexts = operations.filter((operation) => itemOf.has(operation)) as (UpsertOperation | PatchOperation)[];
       await asGiven(
         collection,
-        operations.filter((operation) => !textOf.has(operation)),
+        operations.filter((operation) => !itemOf.has(operation)),
       );
       if (ofTexts.length === 0) return;
-      const texts = ofTexts.map((operation) => textOf.get(operation)!);
+      const items = ofTexts.map((operation) => itemOf.get(operation)!);
+      const template = PassageTemplate.of(collection.embedding);
+      const passages =
+        template === null
+          ? items.map(({ source }) => source.text!)
+          : (await this.passages.of(collection, template, items)).passages;
+      const texts = passages.map((passage, i) => {
+        if (typeof passage !== 'string') throw passageless(template!, items[i].externalId);
+        return passage;
+      });
       const { vectors } = await this.embedder.embedPassages(collection, texts);
       ofTexts.forEach((operation, i) => (operation.vector = vectors[i]));
     };
@@ -673,6 +746,7 @@ export class ShardedVectorsService implements VectorsService {
     items: VectorInput[],
     embedded: Float32Array[],
     alone: boolean,
+    seen = NOTHING_SEEN,
   ): UpsertOperation[] {
     const firstStamp = this.stamps.reserve(items.length);
     let nextEmbedded = 0;
@@ -689,7 +763,10 @@ export class ShardedVectorsService implements VectorsService {
         text: item.text ?? item.source.text,
       };
       if (hasExpiry || item.expiresAt !== undefined) Object.assign(operation, expiryOf(collection, item.expiresAt));
-      operations.push(item.expected === undefined ? operation : { ...operation, expected: item.expected, alone });
+      if (item.expected !== undefined) operations.push({ ...operation, expected: item.expected, alone });
+      else if (item.source.vector === undefined && seen.has(item.externalId))
+        operations.push({ ...operation, expected: seen.get(item.externalId)!, alone: true });
+      else operations.push(operation);
     }
     return operations;
   }

@@ -169,6 +169,38 @@ export function describeReembedding(name: string, startTarget: StartTarget): voi
       dataOf(await api.delete(path));
     });
 
+    test('vectors are made of fields of metadata as well, whatever is written', async () => {
+      const path = await create('titled');
+      await post(`${path}/bulk_upsert`, {
+        items: ITEMS.map((item, i) => ({ ...item, metadata: { title: `Part ${i}` } })),
+      });
+      const template = '{{title}}: {{text}}';
+      const { id } = await post(`${path}/reembed`, { model: 'p:small', template, switch: 'auto', keep_hours: 0 });
+      await reaches(id, 'done');
+      expect(dataOf(await api.get(path)).embedding).toMatchObject({ model: 'p:small', template });
+      await post(`${path}/upsert`, { external_id: 't0', text: 'another cat' });
+      dataOf(await api.call({ method: 'PATCH', path: `${path}/vectors/t1`, body: { metadata: { title: 'Stones' } } }));
+      const { job_id: job } = await post('/v1/documents', {
+        collection_name: 'titled',
+        text: 'a document of one text',
+        metadata: { title: 'Paper' },
+      });
+      await reaches(job, 'done');
+      const wanted = new Map(TEXTS.map((text, i) => [text, `Part ${i}: ${text}`]));
+      wanted.delete(TEXTS[0]);
+      wanted.set('another cat', 'Part 0: another cat').set(TEXTS[1], `Stones: ${TEXTS[1]}`);
+      wanted.set('a document of one text', 'Paper: a document of one text');
+      const { vectors } = await post(`${path}/scroll`, {});
+      expect(new Map(vectors.map((one: any) => [one.text, one.vector.map(Math.fround)]))).toEqual(
+        new Map([...wanted].map(([text, passage]) => [text, letterVectors([passage])[0].map(Math.fround)])),
+      );
+      const filters = { title: 'Part 2' };
+      expect(errorOf(await api.post(`${path}/update_by_filter`, { filters, set: { title: 'Snow' } }), 400)).toContain(
+        '(embedding.template)',
+      );
+      dataOf(await api.delete(path));
+    });
+
     test('it is paused, resumed and cancelled as other jobs', async () => {
       const path = await create('paused');
       await post(`${path}/bulk_upsert`, { items: ITEMS });
@@ -260,7 +292,7 @@ export function describeReembedding(name: string, startTarget: StartTarget): voi
         'the vectors of collection "refused" are of this model already',
       );
       expect(await refused({ model: 'p:other' }, 400)).toContain('is none that collections may have');
-      expect(await refused({ template: '{{title}}' }, 400)).toContain('template must be "{{text}}"');
+      expect(await refused({ template: 'title' }, 422)).toContain('template must have a field, as {{text}}');
       expect(await refused({ dim: 8 }, 400)).toContain('makes vectors of dimension 12');
       expect(await refused({ compare: { judged: 'none' } }, 404)).toContain('has no judgements "none"');
       expect(await refused({ compare: {} }, 422)).toContain('compare must have one of sample and judged');

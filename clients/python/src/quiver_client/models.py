@@ -309,6 +309,8 @@ class CollectionEmbedding:
     query_prefix: str | None
     passage_prefix: str | None
     truncate_dim: int | None
+    template: str | None = None
+    """Of a reembed; None: the text of an item."""
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,8 @@ export interface Collection {
     query_prefix: string | null;
     passage_prefix: string | null;
     truncate_dim: number | null;
+    /** Of a reembed; null: the text of an item. */
+    template: string | null;
   } | null;
   /** The most that it may hold; null: as much as there is room for. */
   quota: {
@@ -1277,7 +1279,7 @@ export interface Operations {
       truncate_dim?: number;
       /** Of vectors of a model that makes any (builtin). Default: as now. */
       dim?: number;
-      /** What vectors are made of. Only "{{text}}", the default: the text of an item. */
+      /** What vectors are made of from then on: {{text}}, and paths of metadata, as "{{title}}\n{{text}}". What is missing is empty; an item with nothing of it has no text. Default: "{{text}}". */
       template?: string;
       /** fail: where items have no text, the job fails and names them; drop: they are left out. Default: "fail". */
       on_no_text?: 'fail' | 'drop';

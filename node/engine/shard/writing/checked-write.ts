@@ -13,7 +13,7 @@ import {
   type WriteOperation,
 } from '../../../../shared/contract/shard/shard-client';
 import { isStepNote } from '../../../../shared/contract/shard/step-note';
-import { mergedObject } from './metadata-patch';
+import { mergedObject } from '../../../../shared/contract/writes/merged-object';
 import { parsedMetadata } from '../shard-indexes';
 
 /** What a directory entry can hold of an id; callers allow 512 characters. */

@@ -1,0 +1,93 @@
+import { metadataScalars } from '../../shared/contract/filter/chosen-metadata';
+import type { CollectionEmbedding } from './collection-embedding';
+
+/** Of an item, what a vector may be made of. */
+export interface PassageSource {
+  text: string | null;
+  /** JSON object text. */
+  metadata: string;
+}
+
+/** The name of the text of an item. */
+const TEXT = 'text';
+const ONLY_TEXT = /^\s*\{\{\s*text\s*\}\}\s*$/;
+const FIELDS_MAX = 16;
+const FIELD = /\{\{([^{}]*)\}\}/g;
+/** Elements of a list stand side by side. */
+const BETWEEN = ', ';
+/** Templates that are remembered: collections have few, and each write asks. */
+const KNOWN_MAX = 1_000;
+const known = new Map<string, PassageTemplate>();
+
+/**
+ * What a vector is made of, where that is more than the text of an item: texts, and fields in double braces, {{text}}
+ * or paths of metadata as filters have them. What is missing is empty.
+ */
+export class PassageTemplate {
+  /** Of metadata. */
+  readonly paths: readonly string[];
+
+  /** `fields`: as they stand in the template, each before the text of its place in `between`, which has one more. */
+  private constructor(
+    readonly source: string,
+    private readonly fields: readonly string[],
+    private readonly between: readonly string[],
+  ) {
+    this.paths = [...new Set(fields.filter((field) => field !== TEXT))];
+  }
+
+  /** That of a collection; null: vectors are made of the text alone. */
+  static of(embedding: Pick<CollectionEmbedding, 'template'> | null | undefined): PassageTemplate | null {
+    const source = embedding?.template;
+    if (source === undefined) return null;
+    let template = known.get(source);
+    if (template === undefined) {
+      if (known.size === KNOWN_MAX) known.clear();
+      const fields = [...source.matchAll(FIELD)].map(([, field]) => field.trim());
+      known.set(
+        source,
+        (template = new PassageTemplate(source, fields, source.replaceAll(FIELD, '{{}}').split('{{}}'))),
+      );
+    }
+    return template;
+  }
+
+  /** What is wrong with one, to go on from its name; null: nothing. */
+  static faultOf(source: string): string | null {
+    const fields = [...source.matchAll(FIELD)].map(([, field]) => field.trim());
+    const rest = source.replaceAll(FIELD, '');
+    if (rest.includes('{{') || rest.includes('}}')) return 'must have its fields in double braces, as {{text}}';
+    if (fields.includes('')) return 'must not have an empty field';
+    if (fields.length === 0) return 'must have a field, as {{text}}';
+    return fields.length > FIELDS_MAX ? `must have at most ${FIELDS_MAX} fields` : null;
+  }
+
+  /** As it is kept: undefined of one that is the text alone. */
+  static kept(source: string | undefined): string | undefined {
+    return source !== undefined && ONLY_TEXT.test(source) ? undefined : source;
+  }
+
+  /** What the vector of an item is made of; null: all of its fields are missing. */
+  passageOf({ text, metadata }: PassageSource): string | null {
+    const values = this.fields.map((field) =>
+      field === TEXT ? (text ?? '') : metadataScalars(metadata, field).map(String).join(BETWEEN),
+    );
+    if (values.every((value) => value.trim() === '')) return null;
+    return this.between.map((part, i) => part + (values[i] ?? '')).join('');
+  }
+
+  /** Whether metadata that are merged into those of an item, or take their place, may change what it is made of. */
+  isTouchedBy({ json, replaces }: { json: string; replaces: boolean }): boolean {
+    if (this.paths.length === 0) return false;
+    if (replaces) return true;
+    const keys = Object.keys(JSON.parse(json) as object);
+    // A key may have dots itself.
+    return this.paths.some((path) => keys.some((key) => path === key || path.startsWith(`${key}.`)));
+  }
+}
+
+/** What the vector of an item is made of in a collection; null: it has nothing of that. */
+export function passageOf(embedding: CollectionEmbedding | null | undefined, item: PassageSource): string | null {
+  const template = PassageTemplate.of(embedding);
+  return template === null ? item.text : template.passageOf(item);
+}

@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto';
+import type { EmbeddingModel } from '../../../../../coordinator/models/embedding-provider';
+import type { VectorInput, VectorPatch } from '../../../../../coordinator/service/service';
+import { parseFilter } from '../../../../../shared/contract/filter/parse-filter';
+import type { Filter } from '../../../../../shared/contract/filter/filter';
+import { fetched } from '../../../../support/http/whole-pages';
+import { newCollection, PlainEmbedding, plainService } from '../../../../support/shards/plain-service';
+
+/** Writes to a collection whose vectors are made of more than texts. */
+
+const DIM = 8;
+const TEMPLATE = '{{title}}\n{{text}}';
+
+function vectorOf(passage: string): Float32Array {
+  const digest = createHash('sha256').update(passage).digest();
+  return Float32Array.from({ length: DIM }, (_, i) => digest.readInt16LE(2 * i) / 2 ** 15);
+}
+
+const MODEL: EmbeddingModel = { name: 'm', dim: DIM, embed: async (texts) => texts.map(vectorOf) };
+
+async function setUp(template = TEMPLATE) {
+  const embedding = new PlainEmbedding([MODEL]);
+  const { service, shards } = await plainService({ embedding });
+  const given = { model: 'local:m', template };
+  await service.collections.create({ ...newCollection('c', { shards: 2, dim: DIM }), embedding: given });
+  const { vectors } = service;
+  /** Whether the vector of an item is that of what it is. */
+  const expectOf = async (externalId: string, passage: string): Promise<void> => {
+    const [{ vector }] = await fetched(vectors.fetch('c', [externalId], { vectors: true }));
+    expect([externalId, vector]).toEqual([externalId, vectorOf(passage)]);
+  };
+  const made = (): string[] => embedding.calls.splice(0).flatMap(({ texts }) => texts);
+  return { vectors, shards, expectOf, made };
+}
+
+const textItem = (externalId: string, text: string, metadata?: object): VectorInput => ({
+  externalId,
+  source: { text },
+  metadata: metadata && JSON.stringify(metadata),
+  text: undefined,
+});
+
+const patchOf = (externalId: string, { text, metadata }: { text?: string; metadata?: object }): VectorPatch => ({
+  externalId,
+  vector: undefined,
+  text,
+  metadata: metadata && { json: JSON.stringify(metadata), replaces: false, bytesMax: 1_000, fieldsMax: 10 },
+});
+
+test('a text comes with the fields of its metadata, those that are given or those that there are', async () => {
+  const { vectors, expectOf, made } = await setUp();
+  await vectors.upsert('c', [textItem('a', 'long', { title: 'Rivers', n: 1 }), textItem('b', 'short')]);
+  expect(made()).toEqual(['Rivers\nlong', '\nshort']);
+  await vectors.upsert('c', [textItem('a', 'longer'), textItem('b', 'x', { title: 'T' }), textItem('b', 'y')]);
+  expect(made()).toEqual(['Rivers\nlonger', 'T\nx', 'T\ny']);
+  await expectOf('a', 'Rivers\nlonger');
+  await expectOf('b', 'T\ny');
+});
+
+test('metadata that change between the look and the write are those of the vector', async () => {
+  const { vectors, shards, expectOf } = await setUp();
+  await vectors.upsert('c', [textItem('a', 'one', { title: 'Old' }), textItem('b', 'other', { title: 'Other' })]);
+  let changes = 0;
+  shards.intercept = async (call) => {
+    if (call !== 'write' || changes === 2) return;
+    changes += 1;
+    // Within the first attempt, and the second.
+    const title = `New ${changes}`;
+    shards.intercept = undefined;
+    await vectors.patch('c', patchOf('a', { metadata: { title } }));
+    shards.intercept = intercepted;
+  };
+  const intercepted = shards.intercept;
+  const { statuses } = await vectors.upsert('c', [textItem('a', 'two'), textItem('b', 'others')]);
+  expect(changes).toBe(2);
+  expect(statuses).toEqual(['updated', 'updated']);
+  await expectOf('a', 'New 2\ntwo');
+  await expectOf('b', 'Other\nothers');
+});
+
+test('a patch of a field makes another vector, and one of others makes none', async () => {
+  const { vectors, expectOf, made } = await setUp();
+  await vectors.upsert('c', [textItem('a', 'text', { title: 'Old' })]);
+  made();
+  await vectors.patch('c', patchOf('a', { metadata: { n: 2 } }));
+  await vectors.patch('c', patchOf('a', { metadata: { title: 'Old' } }));
+  expect(made()).toEqual([]);
+  expect(await vectors.patch('c', patchOf('a', { metadata: { title: 'New' } }))).toMatchObject({ kept: null });
+  await expectOf('a', 'New\ntext');
+  await vectors.patch('c', patchOf('a', { text: 'other' }));
+  await expectOf('a', 'New\nother');
+  await vectors.patch('c', patchOf('a', { text: 'both', metadata: { title: null } }));
+  await expectOf('a', '\nboth');
+});
+
+test('a vector that was given stays when a field changes', async () => {
+  const { vectors } = await setUp();
+  const vector = Float32Array.from({ length: DIM }, (_, i) => i);
+  await vectors.upsert('c', [{ externalId: 'a', source: { vector }, metadata: '{"title":"T"}', text: 'text' }]);
+  expect(await vectors.patch('c', patchOf('a', { metadata: { title: 'New' } }))).toMatchObject({ kept: null });
+  expect(await vectors.patch('c', patchOf('a', { text: 'new' }))).toMatchObject({ kept: 'given' });
+  expect((await fetched(vectors.fetch('c', ['a'], { vectors: true })))[0].vector).toEqual(vector);
+});
+
+test('an update by a filter that would leave vectors of what is not there any more is refused', async () => {
+  const { vectors } = await setUp();
+  await vectors.upsert('c', [textItem('a', 'text', { title: 'Old' })]);
+  const filter = parseFilter({ title: 'Old' }) as Filter;
+  const metadata = (json: string) => ({ metadata: { json, replaces: false, bytesMax: 1_000, fieldsMax: 10 } });
+  await expect(vectors.updateByFilter('c', filter, metadata('{"title":"New"}'))).rejects.toMatchObject({
+    kind: 'invalid_parameter',
+    message: expect.stringContaining('are made of "{{title}}\\n{{text}}" (embedding.template)'),
+  });
+  expect(await vectors.updateByFilter('c', filter, metadata('{"n":1}'))).toEqual({ updatedCount: 1 });
+});
+
+test('an item that has nothing of the template is refused, or left out', async () => {
+  const { vectors, expectOf } = await setUp('{{title}}');
+  const items = [textItem('a', 'text', { title: 'A' }), textItem('b', 'text'), textItem('c', 'text', { title: 'C' })];
+  await expect(vectors.upsert('c', items)).rejects.toMatchObject({
+    kind: 'invalid_parameter',
+    message: expect.stringMatching(/^external_id "b" has no field of "\{\{title\}\}" \(embedding.template\)/),
+  });
+  const { statuses, errors } = await vectors.upsert('c', items, { skips: true });
+  expect(statuses).toEqual(['inserted', 'invalid', 'inserted']);
+  expect([...errors.keys()]).toEqual([1]);
+  await expectOf('c', 'C');
+});
