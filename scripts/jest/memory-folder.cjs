@@ -1,11 +1,8 @@
-const { mkdirSync, readdirSync, rmSync } = require('node:fs');
+const { mkdirSync, readdirSync, readlinkSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 // Jest makes JavaScript of it.
 const { DATA_PARENT } = require('../../test/support/memory-folder.ts');
-
-/** Before the number of the process that runs the tests. */
-const NAME = 'quiver-tests-';
 
 /**
  * Gives a run of tests a folder for temporary files in memory, where there is enough of it: most make small files, sync
@@ -13,9 +10,12 @@ const NAME = 'quiver-tests-';
  */
 module.exports = () => {
   if (DATA_PARENT === tmpdir()) return;
-  for (const name of readdirSync(DATA_PARENT))
-    if (name.startsWith(NAME) && !isAlive(Number(name.slice(NAME.length)))) remove(join(DATA_PARENT, name));
-  const folder = join(DATA_PARENT, `${NAME}${process.pid}`);
+  // Containers may share the memory, and number their processes each by itself.
+  const [processes] = /\d+/.exec(readlinkSync('/proc/self/ns/pid')) ?? [''];
+  const name = `quiver-temporary-${processes}-`;
+  for (const found of readdirSync(DATA_PARENT))
+    if (found.startsWith(name) && !isAlive(Number(found.slice(name.length)))) remove(join(DATA_PARENT, found));
+  const folder = join(DATA_PARENT, `${name}${process.pid}`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   process.env.TMPDIR = folder;
   process.once('exit', () => remove(folder));
@@ -32,5 +32,9 @@ function isAlive(pid) {
 
 /** @param {string} folder */
 function remove(folder) {
-  rmSync(folder, { recursive: true, force: true });
+  try {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  } catch {
+    // Another user's, or somebody still writes there: no reason for tests to fail.
+  }
 }
