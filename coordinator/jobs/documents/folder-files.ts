@@ -1,4 +1,4 @@
-import { open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
+import { open, readdir, readFile, rename, rm, stat, statfs, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { makeStableFolder, syncFolder } from '../../../shared/base/files/stable-folder';
@@ -13,6 +13,9 @@ const KEPT_PART = 0.1;
 const KEPT_BYTES_MAX = 4 * 1024 ** 3;
 /** What is left is looked at again after so many bytes. */
 const LOOK_EVERY_BYTES = 8 * 1024 ** 2;
+
+/** A file of so many bytes is read at once: a stream costs more than it. */
+const READ_BYTES_MAX = 256 * 1024;
 
 /** Files in a folder of the only process that there is: the embedded form. */
 export class FolderFiles implements WaitingFiles {
@@ -71,8 +74,7 @@ export class FolderFiles implements WaitingFiles {
   async find(id: string): Promise<DocumentSource['content'] | null> {
     const path = this.pathOf(id);
     try {
-      await stat(path);
-      return { path };
+      return (await stat(path)).size > READ_BYTES_MAX ? { path } : { bytes: await readFile(path) };
     } catch (error) {
       if (isMissing(error)) return null;
       throw failed(error);
@@ -80,7 +82,11 @@ export class FolderFiles implements WaitingFiles {
   }
 
   async delete(id: string): Promise<void> {
-    await stored(() => rm(this.pathOf(id), { force: true }));
+    await stored(() =>
+      unlink(this.pathOf(id)).catch((error: unknown) => {
+        if (!isMissing(error)) throw error;
+      }),
+    );
   }
 
   async list(): Promise<string[]> {

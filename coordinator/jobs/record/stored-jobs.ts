@@ -46,6 +46,7 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
   private readonly index: JobIndex;
   private readonly byKind: ReadonlyMap<string, JobKind>;
   private readonly obstructions: Obstructions;
+  private readonly inputs = new WeakMap<JobRecord, string>();
   private forgottenMs = -Infinity;
 
   /** `rightsOf`: those of the kinds whose jobs are stored here only when they are over. */
@@ -244,7 +245,16 @@ export class StoredJobs implements JobSource, DrivenWork<JobRecord> {
 
   isOvertaken(begun: JobRecord, now: JobRecord | null): boolean {
     if (now === null || now.state === 'paused' || isEnded(now) || now.isGivenUp !== begun.isGivenUp) return true;
-    return JSON.stringify(now.input) !== JSON.stringify(begun.input);
+    return this.inputOf(now) !== this.inputOf(begun);
+  }
+
+  /** As text: whether a job is overtaken is asked at each change of any. */
+  private inputOf(record: JobRecord): string {
+    const known = this.inputs.get(record);
+    if (known !== undefined) return known;
+    const input = JSON.stringify(record.input);
+    this.inputs.set(record, input);
+    return input;
   }
 
   async run({ key }: Watched<JobRecord>, stop: AbortSignal, failures: Failures): Promise<number> {
