@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { COMPACTED_MS } from '../../coordinator/jobs/documents/document-room';
 import { isRole } from '../../shared/base/config/setting-readers';
 import { settingsInForce } from '../../shared/base/config/settings-in-force';
 import { COMPOSE_FOLDER, type ComposeService, composeText, readComposeFile } from '../support/machines/compose-file';
@@ -41,6 +42,14 @@ function mountOf(service: string, path: string): string | undefined {
 function readYaml(path: string): any {
   return parse(readFileSync(join(COMPOSE_FOLDER, path), 'utf8'));
 }
+
+test.each(['docker-compose.yaml', 'helm/templates/_etcd.tpl', 'scripts/local-cluster.mjs', 'docs/operations.md'])(
+  '%s: etcd forgets what is deleted as soon as what paces documents counts on that',
+  (path) => {
+    const said = readFileSync(join(COMPOSE_FOLDER, path), 'utf8').matchAll(/--auto-compaction-retention=(\w+)/g);
+    expect(new Set([...said].map(([, span]) => span))).toEqual(new Set([`${COMPACTED_MS / 60_000}m`]));
+  },
+);
 
 describe('docker-compose.yaml', () => {
   test('is a cluster of three nodes and two coordinators with etcd, Prometheus and Grafana', () => {

@@ -11,7 +11,7 @@ const HOLDERS_PREFIX = '/q/document-rooms/of/';
 /** What all files brought to the store lately, where that is bounded; it stays when they are gone. */
 const WRITTEN_PATH = '/q/documents-written';
 /** etcd keeps what is deleted for so long, or twice that (`--auto-compaction-retention`). */
-const COMPACTED_MS = 300_000;
+export const COMPACTED_MS = 300_000;
 /** Of a document, the versions of its room, turn and job: some thousand bytes in all. */
 const RECORDS_BYTES = 8 * 1024;
 /** Every failed attempt means that another file came or went elsewhere. */
