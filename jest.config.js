@@ -1,5 +1,3 @@
-const { totalmem } = require('node:os');
-
 /**
  * Jest runs a test file in a context of its own, where the look-up of a global takes most of a microsecond: 50 times
  * the work of a `Math.imul`. These are handed to each module instead. What tests put in the place of another (timers,
@@ -34,9 +32,6 @@ const SANDBOX_INJECTED_GLOBALS = [
   ...['Float32Array', 'Float64Array', 'SharedArrayBuffer', 'Atomics', 'isNaN', 'isFinite', 'parseInt', 'parseFloat'],
 ];
 
-/** Of the machine, or of the container that this runs in. */
-const memoryBytes = Math.min(totalmem(), process.constrainedMemory?.() || Infinity);
-
 /** Jest over the TypeScript sources: swc strips the types, `tsc --noEmit` (run by scripts/test.mjs) checks them. */
 module.exports = {
   testEnvironment: '<rootDir>/scripts/jest/test-environment.cjs',
@@ -57,9 +52,9 @@ module.exports = {
   globalSetup: '<rootDir>/scripts/jest/memory-folder.cjs',
   setupFilesAfterEnv: ['<rootDir>/test/support/time-limit.js'],
   testSequencer: '<rootDir>/scripts/jest/test-sequencer.cjs',
-  // On two cores: what starts processes waits for half of its time, so that three workers leave a quarter of the cores
-  // idle. Four take some 5 GiB with all their processes. All but one have such files (scripts/jest/test-sequencer.cjs).
-  maxWorkers: memoryBytes < 12 * 2 ** 30 ? 3 : 4,
+  // On two cores: what starts processes mostly waits for them, and one worker of three computes meanwhile (the order:
+  // scripts/jest/test-sequencer.cjs). Four would end a fifth sooner, but all would wait longer for what they time.
+  maxWorkers: 3,
   reporters: [
     'default',
     '<rootDir>/scripts/jest/hanging-test-reporter.cjs',
