@@ -55,7 +55,7 @@ function conditionsData(conditions: WhyReport['conditions']) {
 
 function because(
   { externalId, search, kMax }: WhyRequest,
-  { lostAt, conditions, legs, place, effort, isBehindInGroup = false }: WhyReport,
+  { lostAt, conditions, legs, place, effort, inGroup }: WhyReport,
 ): string {
   const { page, rerank } = search;
   switch (lostAt) {
@@ -74,9 +74,11 @@ function because(
     case 'diversity':
       return 'diversity puts others before it, which are less like each other';
     case 'groups':
-      if (isBehindInGroup)
+      if (inGroup === 'none')
+        return `it has no number, text or boolean under ${JSON.stringify(page.groups?.path)}, by which the search groups`;
+      if (inGroup === 'behind')
         return 'its group is on the page, with better hits: with a greater group_size it is one of them';
-      return 'group_by leaves it out: its groups have better hits, or it has no value there';
+      return 'group_by leaves it out: other groups have better hits';
     case 'boosts':
       return 'boosts put others before it';
     case 'approximation':

@@ -61,8 +61,8 @@ export interface WhyReport {
    * before; null: it is not among the first `kMax`.
    */
   place: number | null;
-  /** Lost by groups: its group is on the page, with better hits. */
-  isBehindInGroup?: boolean;
+  /** Lost by groups: it has no value to group by; or its group is on the page, with better hits. */
+  inGroup?: 'none' | 'behind';
   /** Lost by approximation: the least of the efforts 16, 32, 64 and so on that finds it; null otherwise. */
   effort: number | null;
 }
@@ -112,7 +112,13 @@ export class WhyNot {
     const found = await asking.placeIn(search);
     if (found !== null) return { ...report, place: offset + found };
     report.place = await placeInWhole(asking, search, kMax);
-    if (await isBehindInGroup(asking, search)) return { ...report, lostAt: 'groups', isBehindInGroup: true };
+    const { groups } = search.page;
+    if (groups?.missing === 'leave_out') {
+      const hasValue: Filter = { type: 'others', path: groups.path, values: [] };
+      if ((await this.search.count(collection, bothFilters(hasValue, own))) === 0)
+        return { ...report, lostAt: 'groups', inGroup: 'none' };
+    }
+    if (await isBehindInGroup(asking, search)) return { ...report, lostAt: 'groups', inGroup: 'behind' };
     for (const stage of STAGES) {
       const without = WITHOUT[stage](search);
       if (isSame(without, search)) continue;

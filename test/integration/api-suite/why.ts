@@ -41,6 +41,7 @@ export function whySuite(context: SuiteContext): void {
           await why(name, { ...near, external_id: 'i12', group_by: 'tens', group_size: 3 }),
           await why(name, { ...near, external_id: 'i13', group_by: 'tens', group_size: 3 }),
           await why(name, { ...near, k: 1, external_id: 'i12', group_by: 'tens' }),
+          await why(name, { ...near, external_id: 'i2', group_by: 'none' }),
         ]);
       }
       expect(answers[1]).toEqual(answers[0]);
@@ -65,11 +66,13 @@ export function whySuite(context: SuiteContext): void {
       expect(diverse).toMatchObject({ lost_at: 'diversity' });
       expect(later).toMatchObject({ lost_at: 'rank', place: 10 });
       expect(exact).toMatchObject({ lost_at: 'rank', place: 31 });
-      const [first, second, otherGroup] = others;
+      const [first, second, otherGroup, none] = others;
       // At the place of its group.
       expect(first).toMatchObject({ lost_at: null, place: 2 });
       expect(second).toMatchObject({ lost_at: 'groups', place: 14 });
       expect(second.because).toContain('its group is on the page');
+      expect(none).toMatchObject({ lost_at: 'groups', place: 3 });
+      expect(none.because).toBe('it has no number, text or boolean under "none", by which the search groups');
       expect(otherGroup).toMatchObject({ lost_at: 'rank', place: 13 });
       expect(otherGroup.because).toContain('the groups of the page have better hits than its own');
     });
