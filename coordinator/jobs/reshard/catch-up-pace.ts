@@ -53,6 +53,11 @@ export class CatchUpPace {
     return this.isLosing;
   }
 
+  /** Clients may write so much at most, until they may write more again. */
+  slow(perSecond: number): void {
+    this.perSecond = Math.max(this.least, Math.min(this.perSecond ?? Infinity, perSecond));
+  }
+
   note(counts: CatchUpCounts, nowMs: number): void {
     const { since } = this;
     if (since !== null && nowMs - since.nowMs < WINDOW_MS) return;

@@ -61,6 +61,11 @@ const TEXT_PAGE_ITEMS = 256;
 const TEXT_PAGES_AHEAD = 3;
 /** They are left to be embedded while clients wait only if that takes no longer. */
 const TEXTS_LEFT_MS = 500;
+/**
+ * Just before the old shards are sealed: texts are left that take no longer, it is tried for so long, and clients may
+ * write this share of what is embedded meanwhile.
+ */
+const LAST_TEXTS = { leftMs: 20, forMs: 1_000, share: 0.25 };
 /** With more changes that can't be taken over, the vectors of before are not kept: the shards in use note each. */
 const KEPT_BEHIND_MAX = 200_000;
 /** The same of what waits while a job is paused. */
@@ -542,6 +547,7 @@ export class ReshardPass {
       untilMs: startMs + SEALED_MS,
     });
     await transfers.stageAll(to, 'filling');
+    if (this.reembed !== undefined) await this.drainLast(transfers);
     await transfers.stageAll(from, 'sealed');
     if (this.isRestored) await this.takeDedupRecords(transfers);
     else while ((await this.drainAll(transfers)) > 0);
@@ -555,6 +561,17 @@ export class ReshardPass {
       { ...this.facts(), sealedMs: Math.round(clock.monotonicMs() - startMs) },
       'a reshard has sealed the old shards; the new ones take over',
     );
+  }
+
+  /** Texts that came since it caught up are embedded before anybody waits for them, and few come meanwhile. */
+  private async drainLast(transfers: ShardTransfers): Promise<void> {
+    const { clock } = this.parts;
+    const untilMs = clock.monotonicMs() + LAST_TEXTS.forMs;
+    for (;;) {
+      const left = await this.drainAll(transfers);
+      if (left * this.textMs <= LAST_TEXTS.leftMs || clock.monotonicMs() >= untilMs) return;
+      this.pace.slow((LAST_TEXTS.share * 1000) / this.textMs);
+    }
   }
 
   /**

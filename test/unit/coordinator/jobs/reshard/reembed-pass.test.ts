@@ -250,6 +250,22 @@ test('clients wait for few texts only, however much they wrote while others were
   expect(followed.size).toBe(changes.length);
 });
 
+test('texts that come between the last look and the seal are embedded before clients wait', async () => {
+  write('a');
+  let fillings = 0;
+  let left = -1;
+  embedded = (some) => clock.advance(some.length * 50);
+  staged = ({ collectionUid }, stage) => {
+    if (collectionUid === 'other' && stage === 'filling') fillings += 1;
+    if (collectionUid === 'other' && stage === 'filling' && fillings === 2) for (const id of ['b', 'c', 'd']) write(id);
+    if (collectionUid === 'used' && stage === 'sealed') left = changes.length - followed.size;
+  };
+  await reembedding('ready', {});
+  await drive();
+  expect(left).toBe(0);
+  expect([...followed.keys()]).toEqual(['a', 'b', 'c', 'd']);
+});
+
 test('an item that the model of before can not make is in the way of going back alone, until it can be made', async () => {
   write('a');
   write('bare', null);
