@@ -9,6 +9,7 @@ const DIM = 32;
 const CONNECTIONS = 16;
 const LISTINGS = 20;
 const LOOK_MS = 500;
+const TELL_MS = 10_000;
 const LISTS = { all: 'limit=100', queued: 'kind=document&state=queued&limit=100', failed: 'state=failed&limit=100' };
 
 /**
@@ -36,8 +37,15 @@ export async function measureQueue({ count, nodes }) {
     const listing = await listingMs(target);
     model.release();
     const releasedAt = performance.now();
+    let toldAt = releasedAt;
     for (let left = count; left > 0;) {
       await new Promise((wake) => setTimeout(wake, LOOK_MS));
+      // On a busy machine it takes many minutes, and whoever waits is to see that it goes on.
+      if (performance.now() - toldAt > TELL_MS) {
+        toldAt = performance.now();
+        const { vector_count: done } = await data(target, 'GET', '/v1/collections/queue');
+        process.stderr.write(`${done} of ${count} are stored\n`);
+      }
       const states = ['queued', 'running'].map((state) => `/v1/jobs?kind=document&state=${state}&limit=1`);
       const pages = await Promise.all(states.map((path) => data(target, 'GET', path)));
       left = pages.reduce((sum, { jobs }) => sum + jobs.length, 0);
