@@ -1,4 +1,4 @@
-import { metadataScalars } from '../../shared/contract/filter/chosen-metadata';
+import { chosenMetadata, metadataScalars } from '../../shared/contract/filter/chosen-metadata';
 import type { CollectionEmbedding } from './collection-embedding';
 
 /** Of an item, what a vector may be made of. */
@@ -59,7 +59,10 @@ export class PassageTemplate {
     if (rest.includes('{{') || rest.includes('}}')) return 'must have its fields in double braces, as {{text}}';
     if (fields.includes('')) return 'must not have an empty field';
     if (fields.length === 0) return 'must have a field, as {{text}}';
-    return fields.length > FIELDS_MAX ? `must have at most ${FIELDS_MAX} fields` : null;
+    if (fields.length > FIELDS_MAX) return `must have at most ${FIELDS_MAX} fields`;
+    // Each time is another copy of it, which may be long.
+    const twice = fields.find((field, i) => fields.indexOf(field) < i);
+    return twice === undefined ? null : `must have each field once, and has {{${twice}}} twice`;
   }
 
   /** As it is kept: undefined of one that is the text alone. */
@@ -69,9 +72,10 @@ export class PassageTemplate {
 
   /** What the vector of an item is made of; null: all of its fields are missing. */
   passageOf({ text, metadata }: PassageSource): string | null {
-    const values = this.fields.map((field) =>
-      field === TEXT ? (text ?? '') : metadataScalars(metadata, field).map(String).join(BETWEEN),
-    );
+    // Metadata may be long, and are gone through once, however many fields there are.
+    const chosen = chosenMetadata(metadata, this.paths);
+    const valueOf = new Map(this.paths.map((path) => [path, metadataScalars(chosen, path).map(String).join(BETWEEN)]));
+    const values = this.fields.map((field) => (field === TEXT ? (text ?? '') : valueOf.get(field)!));
     if (values.every((value) => value.trim() === '')) return null;
     return this.between.map((part, i) => part + (values[i] ?? '')).join('');
   }

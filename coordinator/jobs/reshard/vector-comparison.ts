@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isQuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Clock } from '../../../shared/base/time/clock';
+import { passageOf } from '../../models/passage-template';
 import { inSlices } from '../../../shared/base/time/work-slices';
 import type { Hit } from '../../../shared/contract/shard/shard-read';
 import type { Compared, Comparing, SetModel, ShardSet } from '../../service/collections/reshard-record';
@@ -61,7 +62,7 @@ export class VectorComparison {
     const noted = (error: unknown): void => {
       problem ??= obstacleOf(error);
     };
-    const queries = await this.queriesOf(before, comparing).catch((error: unknown) => {
+    const queries = await this.queriesOf(before, after, comparing).catch((error: unknown) => {
       if (!('judged' in comparing) || !isQuiverError(error) || error.kind !== 'not_found') throw error;
       noted(error);
       return [];
@@ -142,7 +143,7 @@ export class VectorComparison {
     if (this.parts.stop.aborted) throw new Superseded('nothing is to be compared any more');
   }
 
-  private async queriesOf(before: Side, comparing: Comparing): Promise<ComparedQuery[]> {
+  private async queriesOf(before: Side, after: Side, comparing: Comparing): Promise<ComparedQuery[]> {
     if ('judged' in comparing)
       return (await this.parts.judged(comparing.judged)).map(({ query, relevant }) => ({
         text: query,
@@ -160,13 +161,12 @@ export class VectorComparison {
       before.set,
       drawn.map(({ externalId }) => externalId),
     ))
-      if (item !== null && item.text !== null && item.text.trim() !== '')
-        queries.push({
-          text: item.text,
-          ownId: item.externalId,
-          vector: item.vector ?? null,
-          grades: null,
-        });
+      if (item !== null) {
+        // Where there are only fields, what the new vector is made of is asked for.
+        const text = item.text !== null && item.text.trim() !== '' ? item.text : passageOf(after.model.embedding, item);
+        if (text !== null && text.trim() !== '')
+          queries.push({ text, ownId: item.externalId, vector: item.vector ?? null, grades: null });
+      }
     return queries;
   }
 

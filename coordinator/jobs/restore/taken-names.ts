@@ -76,7 +76,11 @@ export function mustAgree(present: CollectionRecord, before: CollectionRecord, f
   const { embeddingModel: model } = present;
   if (model !== null && before.embeddingModel !== null && model !== before.embeddingModel)
     differing.push(`embedding_model ${shown(model)} and not ${shown(before.embeddingModel)}`);
-  else if (embeddingKey(present.embedding) !== embeddingKey(before.embedding))
+  // The key is that of a model: what it is given of an item is told apart as well, for it is in the vectors.
+  else if (
+    embeddingKey(present.embedding) !== embeddingKey(before.embedding) ||
+    present.embedding?.template !== before.embedding?.template
+  )
     differing.push(`embedding ${embeddingText(present.embedding)} and not ${embeddingText(before.embedding)}`);
   if (differing.length === 0) return;
   const kind = present.dim === before.dim ? 'invalid_parameter' : 'dimension_mismatch';

@@ -545,7 +545,7 @@ function inNoSet({ name }: CollectionRecord, isPart: boolean): QuiverError {
 }
 
 /** What says that nothing was written is not true of the whole call. */
-function partlyWritten(error: unknown): unknown {
+export function partlyWritten(error: unknown): unknown {
   if (!isQuiverError(error) || error.kind === 'not_found') return error;
   return new QuiverError(
     'commit_unknown',

@@ -11,6 +11,7 @@ import type { ScatterGather } from '../routing/scatter-gather';
 import { shardOf } from '../routing/shard-router';
 import type { ShardSets } from '../routing/shard-sets';
 import type { KeptVector, VectorPatch } from '../service';
+import { passageless } from './passages';
 import { vectorNotFound } from './vector-not-found';
 
 /**
@@ -28,6 +29,8 @@ export interface PatchedVector {
   kept: KeptVector | null;
   /** The version of the item that this was decided by; undefined: it holds for any. */
   version?: number | undefined;
+  /** What `embedded` was made of, where that is more than the text. */
+  passage?: string | undefined;
 }
 
 /** Of a patch without a text, or with a vector of its own. */
@@ -57,12 +60,20 @@ export class RemadeVectors {
     return metadata !== undefined && embeds !== false && PassageTemplate.of(embedding)?.isTouchedBy(metadata) === true;
   }
 
-  /** Errors: not_found; dimension_mismatch, embedding_unavailable. */
-  async of(collection: CollectionRecord, patch: VectorPatch, call: CallOptions): Promise<PatchedVector> {
+  /**
+   * `isBound`: whether the patch is stored only beside what is looked at here. Errors: not_found, invalid_parameter;
+   * dimension_mismatch, embedding_unavailable.
+   */
+  async of(
+    collection: CollectionRecord,
+    patch: VectorPatch,
+    call: CallOptions,
+    isBound = true,
+  ): Promise<PatchedVector> {
     const { text, vector, embeds } = patch;
     const template = PassageTemplate.of(collection.embedding);
     if (template !== null && RemadeVectors.concerns(collection, patch))
-      return this.byTemplate(template, collection, patch, call);
+      return this.byTemplate(template, collection, patch, { call, isBound });
     if (text === undefined || vector !== undefined) return UNTOUCHED_VECTOR;
     if (embeds === true) return { embedded: await this.parts.embedder.embedPassages(collection, [text]), kept: null };
     if (collection.embeddingModel === null) return UNTOUCHED_VECTOR;
@@ -87,7 +98,7 @@ export class RemadeVectors {
     template: PassageTemplate,
     collection: CollectionRecord,
     { externalId, text, metadata, embeds }: VectorPatch,
-    call: CallOptions,
+    { call, isBound }: { call: CallOptions; isBound: boolean },
   ): Promise<PatchedVector> {
     const stored = await this.stored(collection, externalId, call);
     const { version } = stored;
@@ -98,12 +109,31 @@ export class RemadeVectors {
     });
     // Nobody who changes metadata alone is told of vectors.
     const told = (kept: KeptVector): KeptVector | null => (text === undefined ? null : kept);
-    if (present === null || isBlank(present)) return { embedded: null, kept: told('blank'), version };
-    if (embeds === true)
-      return { embedded: await this.parts.embedder.embedPassages(collection, [present]), kept: null, version };
-    if (former === present && text === undefined) return { embedded: null, kept: null, version };
+    if (present === null) {
+      // As an upsert without a text and without fields: a vector of what is not there any more would stay.
+      if (embeds === true || (former !== null && (await this.isMadeOf(collection, former, stored))))
+        throw passageless(template, externalId);
+      return { embedded: null, kept: told('blank'), version };
+    }
+    if (embeds === true) {
+      const embedded = await this.parts.embedder.embedPassages(collection, [present]);
+      return { embedded, kept: null, version, passage: present };
+    }
+    // Where others may write in between, what is the same now need not be the same then.
+    if (former === present && text === undefined && isBound) return { embedded: null, kept: null, version };
     const remade = await this.remade(collection, stored, { former, present });
-    return { ...remade, kept: remade.kept && told(remade.kept) };
+    // But for the first field that such an item gets: it might be thought to be in the vector.
+    const kept = former === null ? remade.kept : remade.kept && told(remade.kept);
+    return { ...remade, kept, passage: present };
+  }
+
+  private async isMadeOf(
+    collection: CollectionRecord,
+    passage: string,
+    { vector }: { vector: Float32Array },
+  ): Promise<boolean> {
+    const { vectors } = await this.parts.embedder.embedPassages(collection, [passage]);
+    return isSame(vectors[0], vector);
   }
 
   private async remade(
@@ -144,7 +174,8 @@ export function isOvertaken(error: unknown): boolean {
   return isQuiverError(error) && error.kind === 'conflict';
 }
 
-function isSame(made: Float32Array, stored: Float32Array): boolean {
+/** Whether a vector that is stored is one that was made. */
+export function isSame(made: Float32Array, stored: Float32Array): boolean {
   return made.every((value, i) => value === stored[i]) || scoreOf('cosine', made, stored) >= SAME_COSINE;
 }
 

@@ -51,10 +51,11 @@ import { type FilteredResult, type FilteredWrite, type StepBounds, writeMatching
 import { writeMatchingOnce } from './filtered-write-once';
 import { storedBytesOf } from './stored-bytes';
 import { InsertionOrderReader } from './insertion-order-reader';
-import { asGiven, type ItemResult, ItemWrites, type Judged, type RemakeVectors } from './item-writes';
+import { asGiven, type ItemResult, ItemWrites, type Judged, partlyWritten, type RemakeVectors } from './item-writes';
 import { OrderedItems } from './ordered-items';
 import { NOTHING_SEEN, passageless, Passages, type SeenVersions } from './passages';
 import { isOvertaken, PATCH_ATTEMPTS_MAX, type PatchedVector, RemadeVectors, UNTOUCHED_VECTOR } from './remade-vector';
+import { UnboundVectors, unboundOf } from './unbound-vectors';
 import { vectorNotFound } from './vector-not-found';
 import { zeroVectors } from './zero-vectors';
 import { mergedPlaces, orderedPages } from './ordered-scroll';
@@ -105,6 +106,7 @@ export class ShardedVectorsService implements VectorsService {
   private readonly writes: ItemWrites;
   private readonly bounded: BoundedWrites;
   private readonly remade: RemadeVectors;
+  private readonly unbound: UnboundVectors;
   private readonly deep: Pick<DeepReads, 'run'>;
   private readonly ordered: OrderedItems<CollectionRecord>;
   private readonly passages: Passages;
@@ -137,6 +139,7 @@ export class ShardedVectorsService implements VectorsService {
     this.deep = options.deep;
     this.ordered = new OrderedItems({ ...options, sets: this.sets });
     this.passages = new Passages(this.ordered, this.scatter);
+    this.unbound = new UnboundVectors({ ...options, ordered: this.ordered, bounded: this.bounded });
     this.stamps = options.stamps;
     this.clock = options.clock;
   }
@@ -170,9 +173,15 @@ export class ShardedVectorsService implements VectorsService {
       if (source.vector === undefined) texts.push(source.text);
       valid.push(items[i]);
     }
+    // Making vectors takes most of a write of texts; and what was done once does not depend on what is there now.
+    const knownOf = async (): Promise<ItemResult[] | null> =>
+      once === undefined || texts.length === 0
+        ? null
+        : this.writes.known(collection, judgedOf(valid, skips), call, once);
+    let known = await knownOf();
     const template = PassageTemplate.of(collection.embedding);
     let seen = NOTHING_SEEN;
-    if (template !== null && texts.length > 0) {
+    if (template !== null && texts.length > 0 && known === null) {
       const found = await this.passages.of(collection, template, valid);
       const failed = found.passages.flatMap((passage, i) => (passage === null ? [valid[i]] : []));
       if (failed.length > 0 && !skips) throw passageless(template, failed[0].externalId);
@@ -181,12 +190,8 @@ export class ShardedVectorsService implements VectorsService {
       texts = found.passages.filter((passage) => typeof passage === 'string');
       // What is done once has one verdict, so it does not depend on a version that nobody asked for.
       if (once === undefined && attempt < PATCH_ATTEMPTS_MAX) seen = found.seen;
+      if (failed.length > 0) known = await knownOf();
     }
-    // Making vectors takes most of a write of texts.
-    const known =
-      once === undefined || texts.length === 0
-        ? null
-        : await this.writes.known(collection, judgedOf(valid, skips), call, once);
     const embedded =
       texts.length === 0 || known !== null ? NOT_EMBEDDED : await this.embedder.embedPassages(collection, texts);
     // Where nothing is embedded, that takes exactly 0.
@@ -199,20 +204,38 @@ export class ShardedVectorsService implements VectorsService {
             once,
             writer,
           }));
+    let again: UpsertResult | null = null;
+    let retried: ReadonlyMap<number, VectorInput> = new Map();
     // Their metadata were changed between the look and the write.
     const overtaken = valid.flatMap(({ externalId, expected }, i) =>
       expected === undefined && seen.has(externalId) && written[i].outcome === 'conflict' ? [i] : [],
     );
     if (overtaken.length > 0) {
-      const again = overtaken.map((i) => valid[i]);
-      const result = await this.upsertOnce(name, again, { skips: false, isSingle, writer }, attempt + 1);
+      const placeOf = valid.map((item) => items.indexOf(item));
+      retried = new Map(overtaken.map((i) => [placeOf[i], valid[i]]));
+      const isPart = overtaken.length < valid.length;
+      again = await this.upsertOnce(name, [...retried.values()], { skips, isSingle, writer }, attempt + 1).catch(
+        (error: unknown) => {
+          throw isPart ? partlyWritten(error) : error;
+        },
+      );
       overtaken.forEach((i, n) => {
-        written[i] = { outcome: result.statuses[n] as ItemResult['outcome'], version: result.versions[n] };
+        written[i] = { outcome: again!.statuses[n] as ItemResult['outcome'], version: again!.versions[n] };
       });
     }
     const endMs = this.clock.monotonicMs();
-    const cut = embedded.cut.length === 0 ? undefined : cutItems(embedded.cut, items, errors);
+    let cut = embedded.cut.length === 0 ? undefined : cutItems(embedded.cut, items, errors);
+    if (again !== null) {
+      const places = [...retried.keys()];
+      // What was cut first, was not stored.
+      cut = [
+        ...(cut ?? []).filter(({ index }) => !retried.has(index)),
+        ...(again.cut ?? []).map((one) => ({ ...one, index: places[one.index] })),
+      ];
+      if (cut.length === 0) cut = undefined;
+    }
     const results = errors.size === 0 ? written : withSkipped(written, errors, items.length);
+    again?.errors.forEach((error, n) => errors.set([...retried.keys()][n], error));
     const statuses: UpsertStatus[] = [];
     const versions: (number | null)[] = [];
     for (const result of results) {
@@ -351,15 +374,17 @@ export class ShardedVectorsService implements VectorsService {
             call,
             once,
           );
+    const isOfVersion = expected !== undefined && expected > 0;
     for (let attempt = 1; ; attempt += 1) {
+      // What is done once has one verdict, so it does not depend on a version that nobody asked for.
+      const mayBind = expected === undefined && once === undefined && attempt < PATCH_ATTEMPTS_MAX;
       const {
         embedded,
         kept,
         version: seen,
-      } = known === null ? await this.remade.of(collection, patch, call) : UNTOUCHED_VECTOR;
-      // What is done once has one verdict, so it does not depend on a version that nobody asked for.
-      const isBound =
-        expected === undefined && seen !== undefined && once === undefined && attempt < PATCH_ATTEMPTS_MAX;
+        passage,
+      } = known === null ? await this.remade.of(collection, patch, call, mayBind || isOfVersion) : UNTOUCHED_VECTOR;
+      const isBound = mayBind && seen !== undefined;
       const operation: PatchOperation = {
         type: 'patch',
         externalId,
@@ -372,7 +397,7 @@ export class ShardedVectorsService implements VectorsService {
       const settle =
         embedded === null
           ? undefined
-          : this.settling(collection, embedded, [text as string], ([other]) => (operation.vector = other));
+          : this.settling(collection, embedded, [passage ?? (text as string)], ([other]) => (operation.vector = other));
       try {
         const [{ outcome, version }] =
           known ??
@@ -387,6 +412,8 @@ export class ShardedVectorsService implements VectorsService {
           }));
         if (outcome === 'absent') throw vectorNotFound(name, externalId);
         if (outcome === 'excess') throw excessError(1, externalId);
+        if (passage !== undefined && embedded !== null && !isBound && !isOfVersion)
+          await this.unbound.mend(name, new Map([[externalId, { passage, vector: operation.vector! }]]));
         return {
           version,
           kept,
@@ -666,7 +693,7 @@ export class ShardedVectorsService implements VectorsService {
     return pageBytes + itemMax + collection.shards * (shardBytes(pageBytes, collection.shards) + itemMax);
   }
 
-  private writeUpserts(
+  private async writeUpserts(
     collection: CollectionRecord,
     {
       items,
@@ -685,6 +712,14 @@ export class ShardedVectorsService implements VectorsService {
         if (source.vector === undefined) operations[i].vector = others[next++];
       });
     });
+    /** In a collection that has a template. */
+    const passageOf = new Map<ItemOperation, string>();
+    if (PassageTemplate.of(collection.embedding) !== null) {
+      let next = 0;
+      items.forEach(({ source }, i) => {
+        if (source.vector === undefined) passageOf.set(operations[i], texts[next++]);
+      });
+    }
     // Made only where shards refused some of it, and the model is another one by then.
     const remake: RemakeVectors = (current, left) => {
       const ofTexts = new Map(
@@ -695,13 +730,21 @@ export class ShardedVectorsService implements VectorsService {
       const said = new Map(
         items.flatMap(({ vectorModel }, i) => (vectorModel === undefined ? [] : [[operations[i], vectorModel]])),
       );
-      return saying(this.remaking(ofTexts), said)(current, left);
+      return saying(this.remaking(ofTexts, passageOf), said)(current, left);
     };
-    return this.bounded.write(collection, operations, call, { ...options, settle, remake });
+    const results = await this.bounded.write(collection, operations, call, { ...options, settle, remake });
+    if (passageOf.size > 0) await this.unbound.mend(collection.name, unboundOf(items, operations, passageOf, results));
+    return results;
   }
 
-  /** What makes vectors again of the texts of operations; other vectors were given. */
-  private remaking(itemOf: ReadonlyMap<ItemOperation, VectorInput>): RemakeVectors {
+  /**
+   * What makes vectors again of the texts of operations; other vectors were given. `passageOf` gets what they are made
+   * of, where that is more than the texts.
+   */
+  private remaking(
+    itemOf: ReadonlyMap<ItemOperation, VectorInput>,
+    passageOf = new Map<ItemOperation, string>(),
+  ): RemakeVectors {
     return async (collection, operations) => {
       const ofTexts = operations.filter((operation) => itemOf.has(operation)) as (UpsertOperation | PatchOperation)[];
       await asGiven(
@@ -720,7 +763,11 @@ export class ShardedVectorsService implements VectorsService {
         return passage;
       });
       const { vectors } = await this.embedder.embedPassages(collection, texts);
-      ofTexts.forEach((operation, i) => (operation.vector = vectors[i]));
+      ofTexts.forEach((operation, i) => {
+        operation.vector = vectors[i];
+        if (template !== null) passageOf.set(operation, texts[i]);
+        else passageOf.delete(operation);
+      });
     };
   }
 

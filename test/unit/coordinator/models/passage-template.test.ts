@@ -11,6 +11,7 @@ test('fields are texts, numbers and lists of metadata by path, and what is missi
   expect(made('{{ author.name }}, {{year}}: {{tags}}', metadata)).toBe('Ann, 1990: a, b, 7');
   expect(made('{{a.b}} {{author}} {{none}}|', metadata)).toBe('dotted  |');
   expect(made('{{title}}\n{{text}}', {})).toBe('\na text');
+  expect(made('{{author.name}} {{author}} {{a.b}}', { author: { name: 'Ann' }, a: { b: 'inner' } })).toBe('Ann  inner');
   expect(made('{{title}} of {{author.name}}', { title: 'Rivers' }, null)).toBe('Rivers of ');
 });
 
@@ -36,6 +37,7 @@ test.each([
   ['title}} {{text}}', 'must have its fields in double braces, as {{text}}'],
   ['{{ }}', 'must not have an empty field'],
   ['{{a}}'.repeat(17), 'must have at most 16 fields'],
+  ['{{a}} {{text}} {{ text }}', 'must have each field once, and has {{text}} twice'],
 ])('what is wrong with %j is %j', (template, fault) => {
   expect(PassageTemplate.faultOf(template)).toBe(fault);
 });

@@ -460,11 +460,23 @@ describe('the embedding of the backup', () => {
   test.each([
     ['none', undefined],
     ['another prefix', { model: 'local:builtin', passagePrefix: 'q: ' }],
+    ['a template', { ...theirs, template: '{{title}} {{text}}' }],
   ])('is not that of a collection with %s', async (_, own) => {
     await empty('hollow', { embedding: own });
     await expect(restoredBy(service, into('hollow'))).rejects.toMatchObject({
       kind: 'invalid_parameter',
       message: expect.stringContaining('has embedding '),
+    });
+  });
+
+  test('is not that of a collection without its template', async () => {
+    const template = '{{title}} {{text}}';
+    await service.catalog.update('things', (record) => ({ ...record, embedding: { ...theirs, template } }));
+    backup = await backedUp(service);
+    await empty('hollow', { embedding: theirs });
+    await expect(restoredBy(service, into('hollow'))).rejects.toMatchObject({
+      kind: 'invalid_parameter',
+      message: expect.stringContaining(template),
     });
   });
 });

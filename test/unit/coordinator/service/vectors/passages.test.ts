@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { EmbeddingModel } from '../../../../../coordinator/models/embedding-provider';
+import type { Once } from '../../../../../coordinator/service/idempotency/write-dedup';
 import type { VectorInput, VectorPatch } from '../../../../../coordinator/service/service';
 import { parseFilter } from '../../../../../shared/contract/filter/parse-filter';
+import { ANY_VERSION, NO_VERSION } from '../../../../../shared/contract/shard/shard-client';
 import type { Filter } from '../../../../../shared/contract/filter/filter';
 import { fetched } from '../../../../support/http/whole-pages';
 import { newCollection, PlainEmbedding, plainService } from '../../../../support/shards/plain-service';
@@ -125,4 +127,121 @@ test('an item that has nothing of the template is refused, or left out', async (
   expect(statuses).toEqual(['inserted', 'invalid', 'inserted']);
   expect([...errors.keys()]).toEqual([1]);
   await expectOf('c', 'C');
+});
+
+let keys = 0;
+const onceOf = (): Once => ({
+  token: (++keys).toString(16).padStart(32, '0'),
+  digest: 'd'.repeat(32),
+  sealingKey: 'e'.repeat(64),
+  repeated: () => undefined,
+});
+
+/** Runs `meanwhile` between the look at items and the first write that follows. */
+function beforeWrite(shards: Awaited<ReturnType<typeof setUp>>['shards'], meanwhile: () => Promise<unknown>): void {
+  shards.intercept = async (call) => {
+    if (call !== 'write') return;
+    shards.intercept = undefined;
+    await meanwhile();
+  };
+}
+
+test.each(['text', 'field'])('two patches under keys at once: the vector is that of both (%s first)', async (first) => {
+  const { vectors, shards, expectOf } = await setUp();
+  await vectors.upsert('c', [textItem('a', 'old', { title: 'Old' })]);
+  const patches = [patchOf('a', { text: 'new' }), patchOf('a', { metadata: { title: 'New' } })];
+  if (first === 'field') patches.reverse();
+  beforeWrite(shards, () => vectors.patch('c', patches[0], { once: onceOf() }));
+  await vectors.patch('c', patches[1], { once: onceOf() });
+  await expectOf('a', 'New\nnew');
+  // Later ones know it for one of the item.
+  await vectors.patch('c', patchOf('a', { metadata: { title: 'Newer' } }));
+  await expectOf('a', 'Newer\nnew');
+});
+
+test('a patch under a key of what a field has already gives the vector of that, too', async () => {
+  const { vectors, shards, expectOf } = await setUp();
+  await vectors.upsert('c', [textItem('a', 'text', { title: 'Old' })]);
+  beforeWrite(shards, () => vectors.patch('c', patchOf('a', { metadata: { title: 'New' } })));
+  await vectors.patch('c', patchOf('a', { metadata: { title: 'Old' } }), { once: onceOf() });
+  await expectOf('a', 'Old\ntext');
+});
+
+test.each([
+  ['under a key', {}, () => ({ once: onceOf() })],
+  ['of items that are there', { expected: ANY_VERSION }, () => ({})],
+])('an upsert %s is of the fields that are there when it is stored', async (_, condition, options) => {
+  const { vectors, shards, expectOf } = await setUp();
+  await vectors.upsert('c', [textItem('a', 'one', { title: 'Old' }), textItem('b', 'other', { title: 'Other' })]);
+  beforeWrite(shards, () => vectors.patch('c', patchOf('a', { metadata: { title: 'New' } })));
+  const items = [textItem('a', 'two'), textItem('b', 'others')].map((item) => ({ ...item, ...condition }));
+  expect((await vectors.upsert('c', items, options())).statuses).toEqual(['updated', 'updated']);
+  await expectOf('a', 'New\ntwo');
+  await expectOf('b', 'Other\nothers');
+});
+
+test('an item that is left out leaves its metadata to nobody', async () => {
+  const { vectors, expectOf } = await setUp();
+  await vectors.upsert('c', [textItem('a', 'one', { title: 'Old' })]);
+  const items = [{ ...textItem('a', 'two', { title: 'New' }), expected: NO_VERSION }, textItem('a', 'three')];
+  const { statuses } = await vectors.upsert('c', items, { skips: true });
+  expect(statuses).toEqual(['conflict', 'updated']);
+  await expectOf('a', 'Old\nthree');
+});
+
+test('a patch after which nothing is left of the template is refused, where the vector is of that', async () => {
+  const { vectors, expectOf } = await setUp('{{title}}');
+  await vectors.upsert('c', [textItem('a', 'text', { title: 'Old' })]);
+  const gone = patchOf('a', { metadata: { title: null } });
+  await expect(vectors.patch('c', gone)).rejects.toMatchObject({
+    kind: 'invalid_parameter',
+    message: expect.stringMatching(/^external_id "a" has no field of "\{\{title\}\}" \(embedding.template\)/),
+  });
+  await expectOf('a', 'Old');
+  const vector = vectorOf('given');
+  await vectors.patch('c', { ...gone, vector });
+  // One that was given stays, and whoever adds the first field is told.
+  expect(await vectors.patch('c', gone)).toMatchObject({ kept: null });
+  expect(await vectors.patch('c', patchOf('a', { metadata: { title: 'New' } }))).toMatchObject({ kept: 'given' });
+  await expectOf('a', 'given');
+  expect(await vectors.patch('c', gone)).toMatchObject({ kept: null });
+});
+
+test('an upsert that was done under a key is answered as then, whatever is there now', async () => {
+  const { vectors } = await setUp('{{title}}');
+  await vectors.upsert('c', [textItem('a', 'one', { title: 'T' })]);
+  const once = onceOf();
+  const first = await vectors.upsert('c', [textItem('a', 'two')], { once });
+  await vectors.delete('c', ['a']);
+  const { statuses, versions } = await vectors.upsert('c', [textItem('a', 'two')], { once });
+  expect({ statuses, versions }).toEqual({ statuses: first.statuses, versions: first.versions });
+});
+
+test('what is left out under a key is left out again', async () => {
+  const { vectors } = await setUp('{{title}}');
+  const once = onceOf();
+  const items = [textItem('a', 'one', { title: 'T' }), textItem('b', 'two')];
+  const first = await vectors.upsert('c', items, { once, skips: true });
+  expect(first.statuses).toEqual(['inserted', 'invalid']);
+  const again = await vectors.upsert('c', items, { once, skips: true });
+  expect([again.statuses, again.versions]).toEqual([first.statuses, first.versions]);
+});
+
+test('an item whose fields go between the look and the write is left out, or fails what was written in part', async () => {
+  const { vectors, shards, expectOf } = await setUp('{{title}}');
+  const vector = vectorOf('given');
+  const stored = [textItem('a', 'one', { title: 'A' }), textItem('b', 'other', { title: 'B' })];
+  const takeAway = () => vectors.patch('c', { ...patchOf('a', { metadata: { title: null } }), vector });
+  await vectors.upsert('c', stored);
+  beforeWrite(shards, takeAway);
+  const { statuses, errors } = await vectors.upsert('c', [textItem('a', 'two'), textItem('b', 'x')], { skips: true });
+  expect(statuses).toEqual(['invalid', 'updated']);
+  expect(errors.get(0)).toMatchObject({ kind: 'invalid_parameter' });
+  await vectors.upsert('c', stored);
+  beforeWrite(shards, takeAway);
+  await expect(vectors.upsert('c', [textItem('a', 'two'), textItem('b', 'x')])).rejects.toMatchObject({
+    kind: 'commit_unknown',
+    message: expect.stringContaining('external_id "a" has no field of "{{title}}"'),
+  });
+  await expectOf('b', 'B');
 });
