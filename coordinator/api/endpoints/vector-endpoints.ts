@@ -329,7 +329,8 @@ export function vectorEndpoints(parts: {
       access: 'readonly',
       tag,
       summary: 'Make vectors of texts, as the collection does',
-      description: 'By its model, with the prefixes of its `embedding`. Nothing is stored.',
+      description:
+        'By its model, with the prefixes of its `embedding`. Nothing is stored. The texts are all that vectors are made of: where the collection has an `embedding.template`, fill it in yourself.',
       clientMethod: 'embed',
       path: collectionParameters,
       body: { type: 'json', required: true, ...schemas.embedBody(limits), example: { texts: ['long rivers'] } },

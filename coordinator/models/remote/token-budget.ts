@@ -73,6 +73,14 @@ export class TokenBudget {
   }
 
   private async admit(tokens: number): Promise<void> {
+    const { provider, perDay } = this.options;
+    // No day would have room for it.
+    if (tokens > perDay * JOBS_SHARE)
+      throw new QuiverError(
+        'rate_limited',
+        `A job embeds texts of about ${tokens} tokens at once, and jobs may use ${Math.floor(perDay * JOBS_SHARE)} of the ` +
+          `${perDay} tokens that the embedding provider "${provider}" may use in a day (tokens_per_day): raise that`,
+      );
     const { before } = await this.takenToday();
     if (before - this.left + this.ofJobs + tokens > this.options.perDay * JOBS_SHARE) throw this.leftToOthers();
     this.ofJobs += tokens;

@@ -1602,7 +1602,7 @@ export interface Operations {
   /**
    * Make vectors of texts, as the collection does: POST /v1/collections/{name}/embed
    *
-   * By its model, with the prefixes of its `embedding`. Nothing is stored.
+   * By its model, with the prefixes of its `embedding`. Nothing is stored. The texts are all that vectors are made of: where the collection has an `embedding.template`, fill it in yourself.
    *
    * Role: any.
    *

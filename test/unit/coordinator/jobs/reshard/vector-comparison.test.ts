@@ -45,6 +45,37 @@ function compared(
   });
 }
 
+test('items that have fields of the template alone are compared by these', async () => {
+  const drawn = { population: 1, externalIds: ['a'], keys: Float64Array.of(1) };
+  const texts: string[] = [];
+  const made: EmbeddingModel = {
+    name: 'new',
+    dim: 2,
+    embed: async (some) => {
+      texts.push(...some);
+      return some.map(() => Float32Array.from([1, 0]));
+    },
+  };
+  const sampled = {
+    readAll: async (set: unknown, kind: string, asked: unknown) =>
+      kind === 'sample' ? [drawn] : transfers.readAll(set as never, kind as never, asked as never),
+    statesIn: async () => [
+      {
+        externalId: 'a',
+        item: { externalId: 'a', text: null, metadata: '{"title":"Rivers"}', vector: Float32Array.of(1, 0) },
+      },
+    ],
+  } as unknown as ShardTransfers;
+  const embedding = { modelFor: async () => made } as ConstructorParameters<typeof ItemEmbedder>[0]['embedding'];
+  const stop = new AbortController().signal;
+  const vectors = new ItemEmbedder({ clock, embedding });
+  const [before, after] = [side('old'), side('new')];
+  const titled = { ...after, model: { ...after.model, embedding: { model: 'local:new', template: '{{title}}' } } };
+  const comparison = new VectorComparison({ transfers: sampled, vectors, judged: async () => [], clock, stop });
+  expect(await comparison.of(before, titled, { sample: 1 })).toMatchObject({ queries: 1, overlap: 1 });
+  expect(texts).toEqual(['Rivers', 'Rivers']);
+});
+
 test('a model of before that is gone is told, and the rest is compared', async () => {
   const gone = async (): Promise<never> => {
     throw new QuiverError('embedding_unavailable', 'there is no model "old"');

@@ -72,6 +72,13 @@ describe('TokenBudget', () => {
     clock.advance(DAY_MS);
     await job(80);
     await expect(job(1)).rejects.toMatchObject(refused);
+    // What no day has room for is told apart: it does not go on by itself.
+    await expect(job(81)).rejects.toMatchObject({
+      kind: 'rate_limited',
+      message: expect.stringMatching(
+        /^A job embeds texts of about 81 tokens at once, and jobs may use 80 .* raise that$/,
+      ),
+    });
   });
 
   test('begins anew each day', async () => {
