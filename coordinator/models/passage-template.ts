@@ -26,6 +26,8 @@ const known = new Map<string, PassageTemplate>();
 export class PassageTemplate {
   /** Of metadata. */
   readonly paths: readonly string[];
+  /** Whether the text of an item is in it. */
+  readonly hasText: boolean;
 
   /** `fields`: as they stand in the template, each before the text of its place in `between`, which has one more. */
   private constructor(
@@ -33,6 +35,7 @@ export class PassageTemplate {
     private readonly fields: readonly string[],
     private readonly between: readonly string[],
   ) {
+    this.hasText = fields.includes(TEXT);
     this.paths = [...new Set(fields.filter((field) => field !== TEXT))];
   }
 

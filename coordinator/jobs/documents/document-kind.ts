@@ -38,6 +38,7 @@ import { Company } from './company';
 import { DocumentEmbedder } from './document-embedder';
 import { DocumentSteps, firstStep, STORING, tokenIn, wroteNothing } from './document-steps';
 import type { DocumentRoom } from './document-room';
+import { measuredBeside } from './measured-passages';
 import { type DocumentTurns, endOfTurn } from './document-turns';
 import { passing, unresolved } from './passing-errors';
 import type { WaitingFiles } from './waiting-files';
@@ -267,7 +268,10 @@ export class DocumentKind implements JobKind {
     { isMeasured }: { isMeasured: boolean },
     stop: AbortSignal,
   ): Promise<CutChunks> {
-    const measure: MeasureTexts = async (texts) => this.parts.embedder.measure(collection, texts);
+    const common = JSON.stringify({ ...(JSON.parse(input.metadata) as JsonObject), source: input.file.name });
+    const measure = measuredBeside(collection.embedding, common, async (texts) =>
+      this.parts.embedder.measure(collection, texts),
+    );
     // Where tokens are counted, cutting itself asks for them.
     if (isMeasured || input.chunking.unit === 'tokens')
       return { isMeasured: true, chunks: await this.cutBy(measure, collection, parsed, input, stop) };

@@ -110,6 +110,7 @@ export class PlainEmbedding implements EmbeddingProvider {
         calls.push({ model: model.name, kind: options.kind, texts });
         return model.embed(texts, options);
       },
+      ...(model.measure !== undefined && { measure: (texts, prefix) => model.measure!(texts, prefix) }),
     };
   }
 }

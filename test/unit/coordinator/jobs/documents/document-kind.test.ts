@@ -49,6 +49,7 @@ beforeEach(async () => {
         await embedding.pass();
         return texts.map((text) => new Float32Array(dim).fill(text.length));
       },
+      measure: async (texts) => ({ lengths: texts.map((text) => text.trim().split(/\s+/).length), most: 20 }),
     },
   ]);
   const shards = new PlainShardClient({ clock: systemClock, dated: true });
@@ -110,6 +111,19 @@ test('one that is cancelled leaves what was there, and no file', async () => {
   embedding.release();
   await eventually('its file is gone', async () => (await files()) === 0);
   expect(await texts()).toEqual(['Before.']);
+});
+
+test('chunks leave room for the fields that their vectors are made of as well', async () => {
+  await plain.service.catalog.update('c', (record) => ({
+    ...record,
+    embedding: { model: 'local:gated', template: 'From the file {{source}} : {{text}}' },
+  }));
+  const words = Array.from({ length: 30 }, (_, i) => `word${i}`);
+  await added(words.join(' '), 60_000);
+  const found = (await texts()).map((text) => text!.split(' ').length);
+  expect(found.length).toBeGreaterThan(1);
+  // The model reads 20, and the template takes 5.
+  expect(Math.max(...found)).toBeLessThanOrEqual(15);
 });
 
 test('one that is paused goes on when it is resumed', async () => {
