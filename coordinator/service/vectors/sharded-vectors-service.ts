@@ -174,11 +174,11 @@ export class ShardedVectorsService implements VectorsService {
       valid.push(items[i]);
     }
     // Making vectors takes most of a write of texts; and what was done once does not depend on what is there now.
-    const knownOf = async (): Promise<ItemResult[] | null> =>
-      once === undefined || texts.length === 0
-        ? null
-        : this.writes.known(collection, judgedOf(valid, skips), call, once);
-    let known = await knownOf();
+    const isOnce = once !== undefined && texts.length > 0;
+    const knownOf = (): Promise<ItemResult[] | null> =>
+      this.writes.known(collection, judgedOf(valid, skips), call, once!);
+    // Others lose no turn: what is written goes out at once.
+    let known = isOnce ? await knownOf() : null;
     const template = PassageTemplate.of(collection.embedding);
     let seen = NOTHING_SEEN;
     if (template !== null && texts.length > 0 && known === null) {
@@ -190,7 +190,7 @@ export class ShardedVectorsService implements VectorsService {
       texts = found.passages.filter((passage) => typeof passage === 'string');
       // What is done once has one verdict, so it does not depend on a version that nobody asked for.
       if (once === undefined && attempt < PATCH_ATTEMPTS_MAX) seen = found.seen;
-      if (failed.length > 0) known = await knownOf();
+      if (isOnce && failed.length > 0) known = await knownOf();
     }
     const embedded =
       texts.length === 0 || known !== null ? NOT_EMBEDDED : await this.embedder.embedPassages(collection, texts);
