@@ -4,6 +4,7 @@ import type { CommandContext } from './command-context';
 import { commandErrorFrom } from './connection/service-error';
 import { describeUnknown, unknownClientSettings } from '../shared/base/config/unknown-settings';
 import { buildProgram } from './program';
+import { printableLines } from './terminal/table';
 
 /**
  * They interrupt a command, which leaves everything in order; a second one ends it at once. SIGHUP: its terminal goes
@@ -74,18 +75,19 @@ function report(error: Error, context: CommandContext): number {
   if (context.signal.aborted) {
     context.messages.write(
       error instanceof CommandError && error.exitCode === EXIT_CODES.interrupted
-        ? `${error.message}\n`
+        ? `${printableLines(error.message)}\n`
         : 'interrupted\n',
     );
     return EXIT_CODES.interrupted;
   }
+  // Paths, and what a service says, may hold anything.
   if (error instanceof CommandError) {
-    context.messages.write(`${error.message}\n`);
+    context.messages.write(`${printableLines(error.message)}\n`);
     return error.exitCode;
   }
   // Of the system: a full disk, a file that may not be read.
   if ('syscall' in error) {
-    context.messages.write(`${error.message}\n`);
+    context.messages.write(`${printableLines(error.message)}\n`);
     return EXIT_CODES.failed;
   }
   // A mistake of ours: its stack says where.

@@ -1,5 +1,7 @@
 const vm = require('node:vm');
 const { TestEnvironment } = require('jest-environment-node');
+// Jest makes JavaScript of it.
+const { RUN_ON_DISK, temporaryFolder } = require('../../test/support/memory-folder.ts');
 
 /** What V8 made of each module that this worker compiled, by file, with the text and parameters that it is good for. */
 const kept = /** @type {Map<string, { code: string, parameters: string, data: Buffer }>} */ (new Map());
@@ -14,6 +16,17 @@ const LIMIT_OF_ALL = Symbol.for('TEST_TIMEOUT_SYMBOL');
  * parts and packages too: a quarter of what a small test file takes. Here a worker compiles a module once.
  */
 module.exports = class extends TestEnvironment {
+  /**
+   * Memory may have become short since the run began: temporary files of this test file go to the disk then.
+   *
+   * @param {import('@jest/environment').JestEnvironmentConfig} config
+   * @param {import('@jest/environment').EnvironmentContext} context
+   */
+  constructor(config, context) {
+    if (process.env[RUN_ON_DISK] !== undefined) process.env.TMPDIR = temporaryFolder();
+    super(config, context);
+  }
+
   /**
    * A limit of its own is longer than what every test has, never shorter: how long a test takes is the machine's, and
    * what else it does.

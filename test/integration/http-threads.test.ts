@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { HTTP_THREAD_STATE } from '../../coordinator/api/threads/http-thread-state';
-import { HELD_MS } from '../../coordinator/api/threads/held-connections';
 import type { HttpThreads } from '../../coordinator/api/threads/http-threads';
 import { ApiClient } from '../support/targets/api-client';
 import { CertificateAuthority } from '../support/cluster/certificate-authority';
@@ -221,26 +220,17 @@ test.each([
   ]);
 });
 
-/** Asks again where a connection was held for as long as may be: on such a machine a thread takes longer to start. */
-async function heldLong<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
-  for (;;) {
-    const startMs = performance.now();
-    try {
-      return await ask();
-    } catch (error) {
-      if (performance.now() - startMs < HELD_MS) throw error;
-    }
-  }
-}
+/** A thread may take long to start on a busy machine; who is not handed over is closed before the test ends. */
+const HELD_MS = 240_000;
 
 test('who connects while all threads are being replaced is served by the first that is there', async () => {
-  server = await startThreadedServer();
+  server = await startThreadedServer({}, { heldMs: HELD_MS });
   await withCollection();
   for (const peer of server.peers.slice()) peer.tell('fail');
   const failed = (): number =>
     server.log.lines.filter(({ message }) => message.includes('has ended; it is replaced')).length;
   await eventually('both have failed', () => failed() === 2);
-  const answers = await Promise.all(Array.from({ length: 8 }, () => heldLong(() => client()(...SEARCH))));
+  const answers = await Promise.all(Array.from({ length: 8 }, () => client()(...SEARCH)));
   expect(answers.map(({ status }) => status)).toEqual(new Array(8).fill('success'));
   expect(server.threads.failures).toBe(2);
 });

@@ -6,11 +6,13 @@ import type { Socket } from 'node:net';
  */
 const HELD_MAX = 1_024;
 /** Clients ask again after that, if not before. */
-export const HELD_MS = 10_000;
+const HELD_MS = 10_000;
 
 /** Connections that come while no thread serves, because all of them are being replaced. */
 export class HeldConnections {
   private readonly held = new Map<Socket, NodeJS.Timeout>();
+
+  constructor(private readonly heldMs = HELD_MS) {}
 
   /** Holds it until it is taken, which is soon, or closes it: where there are too many, or it takes too long. */
   hold(socket: Socket): void {
@@ -18,7 +20,7 @@ export class HeldConnections {
       socket.destroy();
       return;
     }
-    const patience = setTimeout(() => socket.destroy(), HELD_MS);
+    const patience = setTimeout(() => socket.destroy(), this.heldMs);
     patience.unref();
     this.held.set(socket, patience);
     // Nothing is read, so nothing of it is heard but this.

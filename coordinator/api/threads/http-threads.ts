@@ -41,6 +41,8 @@ export interface HttpThreadsParts {
   logger: Logger;
   /** How often the threads are looked at; default: once a second. */
   lookMs?: number;
+  /** How long a connection waits for a thread to serve it; default: ten seconds. */
+  heldMs?: number;
 }
 
 /** What is kept of an HTTP thread. */
@@ -59,12 +61,13 @@ export class HttpThreads {
   private readonly threads: ServingThreads<HttpThread>;
   private readonly server: Server;
   private readonly beat: NodeJS.Timeout;
-  private readonly held = new HeldConnections();
+  private readonly held: HeldConnections;
   /** By threads that have ended. */
   private refused = 0;
   private sweptMs = -Infinity;
 
   private constructor(private readonly parts: HttpThreadsParts) {
+    this.held = new HeldConnections(parts.heldMs);
     const guard = new ListenerGuard((error, untold) =>
       parts.logger.error({ error, untold }, 'a fault of this program closed a connection'),
     );

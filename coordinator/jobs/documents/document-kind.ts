@@ -42,6 +42,7 @@ import { measuredBeside } from './measured-passages';
 import { type DocumentTurns, endOfTurn } from './document-turns';
 import { passing, unresolved } from './passing-errors';
 import type { WaitingFiles } from './waiting-files';
+import { WriteMemory } from './write-memory';
 
 export const DOCUMENT = 'document';
 
@@ -51,6 +52,8 @@ export const DOCUMENT = 'document';
  */
 const PLACES = 12;
 const PLACES_OF_LARGE = 3;
+/** Of one key: large ones may be at their model for hours, and those of others are not to wait for that. */
+const PLACES_OF_KEY = 9;
 /** What is small: what it may become in memory, by its bytes, is a fraction of a write. */
 const SMALL_BYTES = 64 * 1024;
 const SMALL_METADATA = 1024;
@@ -59,6 +62,9 @@ const SMALL_COMPRESSED_BYTES = 16 * 1024;
 const COMPRESSED: readonly DocumentType[] = ['docx', 'pdf'];
 /** Chunks and vectors of a document, and what else is in one write: the log of a shard takes it as one entry. */
 const WRITE_BYTES_MAX = 128 * 1024 * 1024;
+/** Of all that are made at once: of one that is small, as most are, nothing counts. */
+const WRITES_BYTES_MAX = Math.floor(PLACES / PLACES_OF_LARGE) * WRITE_BYTES_MAX;
+const SMALL_WRITE_BYTES = 16 * 1024 * 1024;
 /** Of each chunk in it, besides its vector, text and metadata: its id, and what goes with it. */
 const CHUNK_BYTES = 128;
 /** Another change of the document that comes between reading and writing has it read again. */
@@ -70,8 +76,11 @@ const WRITE_PAUSES = { firstMs: 10, longestMs: 1_000 };
  * ever have too many tokens, are embedded at once, and measured only if the model had to cut one.
  */
 const BYTES_OF_TOKEN = 3;
-/** Jobs, and bytes, of vectors that are kept for a next attempt, where a shard could not take the document. */
-const KEPT_ATTEMPTS = 8;
+/**
+ * Jobs, and bytes, of vectors that are kept for a next attempt, where a shard could not take the document. Those that
+ * run count, and keep theirs.
+ */
+const KEPT_ATTEMPTS = 2 * PLACES;
 const KEPT_BYTES_MAX = 128 * 1024 * 1024;
 
 /** What is asked for. The file waits under the job's id. */
@@ -97,9 +106,12 @@ export class DocumentKind implements JobKind {
   readonly kind = DOCUMENT;
   readonly rights: JobRights = { see: 'readonly', change: 'readwrite' };
   readonly atOnce = PLACES;
+  readonly atOnceOfOne = PLACES_OF_KEY;
   /** By job. */
   private readonly kept = new Map<string, KeptVectors>();
+  private readonly running = new Set<string>();
   private readonly company = new Company();
+  private readonly memory = new WriteMemory(WRITES_BYTES_MAX);
   private readonly texts: DocumentEmbedder;
 
   constructor(
@@ -162,10 +174,14 @@ export class DocumentKind implements JobKind {
    * somebody gives it up.
    */
   async run(job: RunningJob, stop: AbortSignal): Promise<object> {
+    const { id } = job.record;
+    this.running.add(id);
     try {
       return await this.runOnce(job, stop);
     } catch (error) {
       throw passing(error);
+    } finally {
+      this.running.delete(id);
     }
   }
 
@@ -190,7 +206,7 @@ export class DocumentKind implements JobKind {
     } catch (error) {
       // Whoever goes on with it is another process, or begins much later.
       if (stop.aborted) this.kept.delete(job.record.id);
-      else this.keepWithin();
+      else this.keepWithin(job.record.id);
       await steps.stop().catch(() => undefined);
       throw error;
     } finally {
@@ -366,7 +382,7 @@ export class DocumentKind implements JobKind {
     const passage: PassageOf = (chunk) => passageOf(collection.embedding, chunk);
     const vectors = await inSlices(vectorsByText(known, passage));
     const texts = await inSlices(textsToEmbed(wanted, vectors, passage));
-    const embedded = await this.embed(steps, collection, { texts, isMeasured }, stop);
+    const embedded = await this.embed(steps, collection, { texts, isMeasured, bytes: fit.bytes }, stop);
     for (const [text, vector] of embedded) vectors.set(text, vector);
     const ids = wanted.map(({ externalId }) => externalId);
     // Where nothing of it is stored, there is hardly ever something at its ids: the write finds that out.
@@ -400,7 +416,7 @@ export class DocumentKind implements JobKind {
   private async embed(
     steps: DocumentSteps,
     collection: CollectionRecord,
-    { texts, isMeasured }: { texts: string[]; isMeasured: boolean },
+    { texts, isMeasured, bytes }: { texts: string[]; isMeasured: boolean; bytes: number },
     stop: AbortSignal,
   ): Promise<Map<string, Float32Array>> {
     const { id } = steps.job.record;
@@ -416,6 +432,8 @@ export class DocumentKind implements JobKind {
     const total = texts.length;
     let done = total - missing.length;
     steps.reportWaiting({ done, total });
+    // Whoever has memory may wait for company, so nobody waits for memory in company.
+    if (bytes > SMALL_WRITE_BYTES) await steps.outside((until) => this.memory.take(bytes, until), stop);
     await this.texts.embed(
       collection,
       missing,
@@ -431,13 +449,14 @@ export class DocumentKind implements JobKind {
     return vectors;
   }
 
-  /** Of what is kept, the newest stay. */
-  private keepWithin(): void {
+  /** Of what is kept, the newest stay, and what runs beside the one that failed. */
+  private keepWithin(failed: string): void {
     let bytes = 0;
     for (const [count, [id, { vectors }]] of [...this.kept].toReversed().entries()) {
       const [first] = vectors.values();
       bytes += vectors.size * (first?.byteLength ?? 0);
-      if (count >= KEPT_ATTEMPTS || bytes > KEPT_BYTES_MAX) this.kept.delete(id);
+      const isMuch = count >= KEPT_ATTEMPTS || bytes > KEPT_BYTES_MAX;
+      if (isMuch && (id === failed || !this.running.has(id))) this.kept.delete(id);
     }
   }
 }
@@ -469,8 +488,8 @@ class Unmeasured extends Error {}
 
 /** Counts the chunks of a document as they are made, so that those of one that is too large are never all there. */
 class WriteFit {
+  bytes = 0;
   private chunks = 0;
-  private bytes = 0;
   private readonly each: number;
 
   constructor(dim: number) {

@@ -176,6 +176,7 @@ export class DocumentRequests implements DocumentsService {
     const { file } = document;
     try {
       const { subject, input } = await this.wanted(collection, document, writer);
+      await this.parts.room.record(file.id, Buffer.byteLength(JSON.stringify(input)));
       const jobOf = (generation: number): NewJob => ({
         id: file.id,
         kind: DOCUMENT,
@@ -297,10 +298,13 @@ export class DocumentRequests implements DocumentsService {
     for (const id of new Set([...(await files.list()), ...rooms.keys()])) {
       if (needed.has(id)) continue;
       const { isWhole, atMs } = rooms.get(id) ?? { isWhole: true, atMs: msOf(id) };
+      // A clock was ahead: from now on it ages.
+      if (atMs > nowMs && rooms.has(id)) await room.touch(id);
       const isOld = nowMs - atMs > (isWhole ? ORPHANED_MS : BROKEN_OFF_MS);
       // It may have begun just now. One that is over needs nothing more.
       if ((await isEndedOf(id)) ?? isOld) await this.remove(id);
     }
+    await room.sweep();
   }
 
   /** Whether the collection of a job is gone: one that rests would do so for ever. */

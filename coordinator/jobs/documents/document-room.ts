@@ -10,10 +10,19 @@ const TOTAL_PATH = '/q/document-rooms/total';
 const HOLDERS_PREFIX = '/q/document-rooms/of/';
 /** What all files brought to the store lately, where that is bounded; it stays when they are gone. */
 const WRITTEN_PATH = '/q/documents-written';
+/** `/q/documents-written/<holder>`: what those of a holder brought; it goes when the store has forgotten that. */
+const WRITTEN_OF_PREFIX = '/q/documents-written/';
 /** etcd keeps what is deleted for so long, or twice that (`--auto-compaction-retention`). */
 export const COMPACTED_MS = 300_000;
 /** Of a document, the versions of its room, turn and job: some thousand bytes in all. */
 const RECORDS_BYTES = 8 * 1024;
+/** More of the record of a job than those have. */
+const RECORD_BYTES = 1024;
+/** Of a record: when it waits, runs, stores and is over, and some between. */
+const RECORD_VERSIONS = 8;
+/** Sums that a process remembers. */
+const SEEN_MAX = 4_096;
+const DELETED_AT_ONCE = 100;
 /** Every failed attempt means that another file came or went elsewhere. */
 const ATTEMPTS_MAX = 64;
 
@@ -100,6 +109,19 @@ export class DocumentRoom {
     return this.change(id, { isBounded: true }, (file) => ({ ...mustHave(file), bytes, atMs, ...written }));
   }
 
+  /**
+   * The record of its job takes so many bytes: with large metadata it is more than the file. Errors: overloaded;
+   * unavailable, also where it has no room.
+   */
+  async record(id: string, bytes: number): Promise<void> {
+    if (this.parts.bounds.writtenMax === null || bytes <= RECORD_BYTES) return;
+    await this.change(id, { isBounded: true }, (file) => {
+      const known = mustHave(file);
+      const written = (known.written ?? 0) + RECORD_VERSIONS * bytes;
+      return { ...known, bytes: known.bytes + bytes, written };
+    });
+  }
+
   /** Gives back what a file has, if it has any. `came`: bytes of it, where that is not all. Errors: unavailable. */
   release(id: string, came?: number): Promise<void> {
     const { written } = came === undefined ? {} : this.writtenOf(packedBytes(came));
@@ -110,6 +132,21 @@ export class DocumentRoom {
   async list(): Promise<Map<string, TakenRoom>> {
     const { entries } = await this.parts.store.list(FILES_PREFIX);
     return new Map(entries.map((entry) => [entry.key.slice(FILES_PREFIX.length), valueOf<TakenRoom>(entry)]));
+  }
+
+  /** Removes what holders brought where the store has forgotten that. Errors: unavailable. */
+  async sweep(): Promise<void> {
+    if (this.parts.bounds.writtenMax === null) return;
+    const { entries } = await this.parts.store.list(WRITTEN_OF_PREFIX);
+    const over = entries.filter((entry) => sumOf(this.lately(entry)) === 0);
+    for (let at = 0; at < over.length; at += DELETED_AT_ONCE) {
+      const some = over.slice(at, at + DELETED_AT_ONCE);
+      // Where one of them has changed since, the next sweep finds the others.
+      await this.parts.store.transact(
+        some.map(({ key, revision }) => ({ key, revision })),
+        some.map(({ key }) => ({ type: 'delete', key })),
+      );
+    }
   }
 
   private writtenOf(bytes: number): Pick<TakenRoom, 'written'> {
@@ -132,7 +169,7 @@ export class DocumentRoom {
     {
       isNew = false,
       isBounded = false,
-      written,
+      written: atLast,
     }: { isNew?: boolean; isBounded?: boolean; written?: number | undefined },
     make: (file: TakenRoom | null) => TakenRoom | null,
   ): Promise<void> {
@@ -148,26 +185,27 @@ export class DocumentRoom {
       const paths = [TOTAL_PATH, ...holders.map((holder) => HOLDERS_PREFIX + holder)];
       const wrote = before?.written ?? 0;
       // What a file that goes had written stays so.
-      const more = (after === null ? (written ?? wrote) : (after.written ?? 0)) - wrote;
-      const found = await this.sums(more === 0 ? paths : [...paths, WRITTEN_PATH], isSure);
+      const more = (after === null ? (atLast ?? wrote) : (after.written ?? 0)) - wrote;
+      const written = more === 0 ? [] : [WRITTEN_PATH, ...holders.map((holder) => WRITTEN_OF_PREFIX + holder)];
+      const found = await this.sums([...paths, ...written], isSure);
       const sums = found.slice(0, paths.length).map((sum) => (sum === null ? NOTHING : valueOf<Sum>(sum)));
       const grown = sums.map((sum) => grownBy(sum, before, after));
-      const lately = more === 0 ? null : this.lately(found[paths.length]);
+      const lately = found.slice(paths.length).map((sum) => this.lately(sum));
       if (isBounded) {
         const others = takenOf(sums.map((sum) => grownBy(sum, before, null)));
-        const isPaced = lately === null || this.isPaced(lately, more);
-        if (!isPaced || !this.fits(others, takenOf(grown))) {
+        const tooMuch = more > 0 ? this.tooMuch(lately.map(sumOf), wrote, more) : null;
+        if (tooMuch !== null || !this.fits(others, takenOf(grown))) {
           // What was seen last may be of some time ago.
-          if (isSure) throw isPaced ? this.full(grown[0]) : tooFast();
+          if (isSure) throw tooMuch === null ? this.full(grown[0]) : tooFast(tooMuch);
           isSure = true;
           continue;
         }
       }
       const changes = [changeOf(key, after), ...paths.map((path, i) => changeOf(path, grown[i]))];
-      if (lately !== null) {
-        const now: WrittenLately = { ...lately, bytes: Math.max(0, lately.bytes + more) };
-        paths.push(WRITTEN_PATH);
-        changes.push({ type: 'put', key: WRITTEN_PATH, value: JSON.stringify(now) });
+      for (const [i, path] of written.entries()) {
+        const now: WrittenLately = { ...lately[i], bytes: Math.max(0, lately[i].bytes + more) };
+        paths.push(path);
+        changes.push({ type: 'put', key: path, value: JSON.stringify(now) });
       }
       const guards: Guard[] = [key, ...paths].map((path, i) => ({
         key: path,
@@ -190,15 +228,24 @@ export class DocumentRoom {
     const nowMs = this.parts.clock.wallMs();
     if (entry === null) return { sinceMs: nowMs, bytes: 0, before: 0 };
     const { sinceMs, bytes, before } = valueOf<WrittenLately>(entry);
+    // A clock may have been ahead: nothing is of a time to come.
     const spans = Math.floor((nowMs - sinceMs) / COMPACTED_MS);
-    if (spans <= 0) return { sinceMs, bytes, before };
+    if (spans <= 0) return { sinceMs: Math.min(sinceMs, nowMs), bytes, before };
     return { sinceMs: nowMs, bytes: 0, before: spans === 1 ? bytes : 0 };
   }
 
-  /** One file always may be written, however large. */
-  private isPaced({ bytes, before }: WrittenLately, more: number): boolean {
+  /**
+   * Whose is too much where a file writes more than the `wrote` bytes it has; null: nobody's. One file always may be
+   * written, however large, and nobody writes more than is left for all others, as with room.
+   */
+  private tooMuch(sums: number[], wrote: number, more: number): 'all' | 'own' | null {
     const { writtenMax } = this.parts.bounds;
-    return more <= 0 || writtenMax === null || bytes + before === 0 || bytes + before + more <= writtenMax;
+    const [others, ...own] = sums.map((sum) => Math.max(0, sum - wrote));
+    if (writtenMax === null || others === 0) return null;
+    const left = writtenMax - others;
+    const bytes = wrote + more;
+    if (bytes > left) return 'all';
+    return own.every((sum) => sum === 0 || sum + bytes <= left) ? null : 'own';
   }
 
   private sums(paths: string[], isFresh: boolean): Promise<(StoreEntry | null)[]> {
@@ -212,6 +259,7 @@ export class DocumentRoom {
 
   private see(path: string, entry: StoreEntry | null): void {
     // Holders are many, and most have nothing.
+    if (this.seen.size >= SEEN_MAX) this.seen.clear();
     if (entry === null && path !== TOTAL_PATH) this.seen.delete(path);
     else this.seen.set(path, entry);
   }
@@ -238,12 +286,17 @@ export class DocumentRoom {
   }
 }
 
-function tooFast(): QuiverError {
-  return new QuiverError(
-    'overloaded',
-    'server busy: documents came faster in the last minutes than the cluster store frees what it wrote of them; ' +
-      'add more in some minutes',
-  );
+function tooFast(whose: 'all' | 'own'): QuiverError {
+  const what =
+    whose === 'all'
+      ? 'documents came faster in the last minutes than the cluster store frees what it wrote of them'
+      : 'documents of this collection, or of this key, wrote as much to the cluster store in the last minutes as is ' +
+        'left for all others';
+  return new QuiverError('overloaded', `server busy: ${what}; add more in some minutes`);
+}
+
+function sumOf({ bytes, before }: WrittenLately): number {
+  return bytes + before;
 }
 
 /** Of a file in the store, at most: four bytes of three. */

@@ -53,6 +53,7 @@ export class DocumentSteps {
   private token: string | null;
   private hasEnded = false;
   private leave: () => void = () => undefined;
+  private giveBack: () => void = () => undefined;
 
   /** `worker`: names this process. `isAlive`: whether another one still runs, though it does not drive. */
   constructor(
@@ -98,6 +99,15 @@ export class DocumentSteps {
     this.hasEnded = true;
     this.company.absent.delete(this.sayAbsent);
     this.leave();
+    this.giveBack();
+  }
+
+  /** Takes, once it has left others alone, what the rest of the run has. Errors: those of `take`. */
+  async outside(take: (stop: AbortSignal) => Promise<() => void>, stop: AbortSignal): Promise<void> {
+    // One that is alone at its model is in nobody's way.
+    if (this.isSuspect) return;
+    this.giveBack();
+    this.giveBack = await take(stop);
   }
 
   report(step: string, progress: JobProgress = {}): void {

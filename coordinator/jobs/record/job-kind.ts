@@ -28,6 +28,8 @@ export interface JobKind {
   readonly atOnce: number;
   /** How many of these places a job takes; the last one may take more than are left. Default: one. */
   placesOf?(record: JobRecord): number;
+  /** How many of these places those of one of the widest shares may take; default: all. */
+  readonly atOnceOfOne?: number;
   /**
    * Whose turn a job takes, from the widest to the narrowest, such as a key and a collection: those of whom the fewest
    * run come first. Default: the oldest does.

@@ -10,16 +10,18 @@ interface Line {
 
 /**
  * Which jobs of a kind begin next: those of the share of which the fewest run, within it of the share within, and so
- * on; last the oldest.
+ * on; last the oldest. Where a kind says so, one share never has all places: those that run long leave some to others.
  */
 export class JobTurns {
   /** By all shares of a job together. */
   private readonly lines = new Map<string, Line>();
   /** By the shares down to one. */
   private readonly running = new Map<string, number>();
+  /** Places by the widest of the shares. */
+  private readonly taken = new Map<string, number>();
   private room: number;
 
-  constructor(private readonly kind: Pick<JobKind, 'atOnce' | 'placesOf' | 'sharesOf'>) {
+  constructor(private readonly kind: Pick<JobKind, 'atOnce' | 'atOnceOfOne' | 'placesOf' | 'sharesOf'>) {
     this.room = kind.atOnce;
   }
 
@@ -30,8 +32,12 @@ export class JobTurns {
 
   /** One that runs. */
   noteRunning(record: JobRecord): void {
-    this.room -= this.kind.placesOf?.(record) ?? 1;
-    for (const share of this.sharesOf(record)) this.running.set(share, this.runningOf(share) + 1);
+    const places = this.kind.placesOf?.(record) ?? 1;
+    this.room -= places;
+    const shares = this.sharesOf(record);
+    const [widest] = shares;
+    if (widest !== undefined) this.taken.set(widest, this.takenBy(widest) + places);
+    for (const share of shares) this.running.set(share, this.runningOf(share) + 1);
   }
 
   /** One that waits. */
@@ -47,12 +53,18 @@ export class JobTurns {
     while (this.room > 0) {
       let first: Line | null = null;
       for (const line of this.lines.values())
-        if (line.waiting.length > 0 && (first === null || this.isBefore(line, first))) first = line;
+        if (line.waiting.length > 0 && this.hasRoom(line) && (first === null || this.isBefore(line, first)))
+          first = line;
       const found = first?.waiting.shift();
       if (found === undefined) return;
       this.noteRunning(found.value);
       yield found;
     }
+  }
+
+  private hasRoom({ shares: [widest] }: Line): boolean {
+    const { atOnceOfOne = Infinity } = this.kind;
+    return widest === undefined || this.takenBy(widest) < atOnceOfOne;
   }
 
   private isBefore(one: Line, other: Line): boolean {
@@ -67,6 +79,10 @@ export class JobTurns {
   private sharesOf(record: JobRecord): string[] {
     const shares = this.kind.sharesOf?.(record) ?? [];
     return shares.map((_, level) => JSON.stringify(shares.slice(0, level + 1)));
+  }
+
+  private takenBy(widest: string): number {
+    return this.taken.get(widest) ?? 0;
   }
 
   private runningOf(share: string): number {

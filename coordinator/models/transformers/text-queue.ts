@@ -50,6 +50,8 @@ export class TextQueue<Call> {
   private readonly lanes = { query: new Lane<Call>(), passage: new Lane<Call>(), job: new Lane<Call>() };
   /** Turns that a lane had since those behind it had one. */
   private readonly turns = { query: 0, passage: 0, job: 0 };
+  /** Turns of others since a job had one. */
+  private passedOver = 0;
   /** Turns of jobs that are of one text. */
   private singleTurns = 0;
 
@@ -72,11 +74,13 @@ export class TextQueue<Call> {
 
   /**
    * The next texts to run together, including the oldest of its lane; null when none wait. `isAhead`: they would only
-   * wait for what runs, and nothing of a job does that in the way of queries.
+   * wait for what runs, and nothing of a job does that in the way of queries, unless others had their turns since.
    */
   take(bounds: BatchBounds, isAhead = false): WaitingText<Call>[] | null {
     const isSingle = this.singleTurns > 0;
-    const waiting = LANES.filter((lane) => this.lanes[lane].size > 0 && !(lane === 'job' && isSingle && isAhead));
+    const waiting = LANES.filter((lane) => this.lanes[lane].size > 0);
+    // Somebody else may always run, or wait: that must not be the reason for ever.
+    if (waiting[0] === 'job' && isSingle && isAhead && this.passedOver < TURNS) return null;
     for (const lane of waiting) {
       const isLast = lane === waiting.at(-1);
       const isItsTurn = isLast || this.turns[lane] < TURNS;
@@ -84,6 +88,7 @@ export class TextQueue<Call> {
       if (!isItsTurn) continue;
       if (lane === 'query' && this.options.jobsYield === true) this.singleTurns = SINGLE_TURNS;
       if (lane === 'job') this.singleTurns = Math.max(0, this.singleTurns - 1);
+      this.passedOver = lane === 'job' || waiting.at(-1) !== 'job' ? 0 : this.passedOver + 1;
       return this.lanes[lane].take(lane === 'job' && isSingle ? SINGLE : bounds);
     }
     return null;

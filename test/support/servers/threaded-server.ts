@@ -33,7 +33,13 @@ export interface ThreadedServer extends ApiTarget {
  */
 export async function startThreadedServer(
   environment: Record<string, string> = {},
-  options: { lookMs?: number; connectionsMax?: number; entry?: string; certificate?: ApiCertificate } = {},
+  options: {
+    lookMs?: number;
+    heldMs?: number;
+    connectionsMax?: number;
+    entry?: string;
+    certificate?: ApiCertificate;
+  } = {},
 ): Promise<ThreadedServer> {
   const { config, adminKey, shards, answered, parts, close } = await plainParts({ HTTP_THREADS: '2', ...environment });
   const { catalog, quotas, embedder, stampMemory } = parts.service;
@@ -80,6 +86,7 @@ export async function startThreadedServer(
     duplicateHandle: (loadBodyScanner() as BodyScannerAddon).duplicateHandle,
     logger: log as never,
     lookMs: options.lookMs,
+    heldMs: options.heldMs,
   }).catch(async (error: unknown) => {
     await close();
     throw error;

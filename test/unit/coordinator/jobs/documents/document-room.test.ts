@@ -119,10 +119,15 @@ describe('what is written to the store in some minutes is bounded', () => {
   const PART = 128 * 1024;
   let nowMs: number;
   let rooms: DocumentRoom[];
-  /** A file that is stored at once, and gone again. */
-  const passes = async (id: string, bytes: number, stored?: number): Promise<boolean> => {
+  /** A file that is stored at once, and gone again; each of a collection of its own, if nothing else is said. */
+  const passes = async (
+    id: string,
+    bytes: number,
+    stored?: number,
+    holders = [`collection:${id}`],
+  ): Promise<boolean> => {
     const [one, other] = rooms;
-    if (!(await isTaken(one.reserve(id, bytes, ['collection:c'])))) return false;
+    if (!(await isTaken(one.reserve(id, bytes, holders)))) return false;
     await one.fill(id, bytes, stored);
     await other.release(id);
     return true;
@@ -163,6 +168,71 @@ describe('what is written to the store in some minutes is bounded', () => {
     expect(await passes('5', 10 * PART)).toBe(false);
     nowMs += 20 * MINUTE_MS;
     expect(await passes('6', 44 * PART)).toBe(true);
+  });
+
+  test('and nobody writes more than is left for all others, however long it goes on', async () => {
+    const flood = ['collection:flood', 'key:one'];
+    let taken = 0;
+    for (let second = 0; second < 3_600; second += 20) {
+      nowMs = second * 1_000;
+      if (await passes(`flood-${second}`, 3 * PART, undefined, flood)) taken += 1;
+      expect(await passes(`small-${second}`, 100, undefined, ['collection:small', 'key:two'])).toBe(true);
+    }
+    // Six of them in two spans are 24 of 60 parts.
+    expect(taken).toBeGreaterThan(20);
+    const [room] = rooms;
+    const refused = room.reserve('more', 20 * PART, flood);
+    await expect(refused).rejects.toThrow('of this collection, or of this key, wrote as much');
+  });
+
+  test('what holders brought goes once the store has forgotten it', async () => {
+    const [room] = rooms;
+    const holders = async (): Promise<string[]> =>
+      (await store.list('/q/documents-written/')).entries.map(({ key }) => key.slice('/q/documents-written/'.length));
+    for (let i = 0; i < 150; i += 1) expect(await passes(`${i}`, 100)).toBe(true);
+    nowMs += 6 * MINUTE_MS;
+    expect(await passes('late', 100)).toBe(true);
+    await room.sweep();
+    expect(await holders()).toHaveLength(151);
+    nowMs += 5 * MINUTE_MS;
+    await room.sweep();
+    expect(await holders()).toEqual(['collection:late']);
+    // What is remembered of those that went is found out.
+    await room.reserve('again', 100, ['collection:0']);
+    expect(await holders()).toEqual(['collection:0', 'collection:late']);
+  });
+
+  test('though a clock was ahead once: it goes on as soon as that is put right', async () => {
+    nowMs = 24 * 60 * MINUTE_MS;
+    expect(await passes('ahead', 1)).toBe(true);
+    nowMs = 0;
+    for (let i = 0; i < 20; i += 1) {
+      expect(await passes(`${i}`, 12 * PART)).toBe(true);
+      nowMs += 5 * MINUTE_MS;
+    }
+  });
+
+  test('the record of a job counts where its metadata are large', async () => {
+    const [room] = rooms;
+    await room.reserve('1', 10, ['collection:c'], true);
+    const before = (await room.list()).get('1')!;
+    await room.record('1', 500);
+    expect((await room.list()).get('1')).toEqual(before);
+    await room.record('1', PART);
+    expect((await room.list()).get('1')).toEqual({
+      ...before,
+      bytes: before.bytes + PART,
+      written: before.written! + 8 * PART,
+    });
+    await room.release('1');
+    expect((await store.list('/q/document-rooms/')).entries).toEqual([]);
+    for (let i = 2; i <= 7; i += 1) {
+      await room.reserve(`${i}`, 10, [`collection:${i}`], true);
+      await room.record(`${i}`, PART);
+      await room.release(`${i}`);
+    }
+    await room.reserve('8', 10, ['collection:8'], true);
+    await expect(room.record('8', PART)).rejects.toMatchObject({ kind: 'overloaded' });
   });
 
   test('and one file always may be, however large; small ones count with what is noted of them', async () => {

@@ -53,3 +53,21 @@ test('one that takes more places leaves fewer for others, and begins though fewe
   expect(beginning(['large', 'small'], ['small', 'small', 'large'])).toEqual(['large']);
   expect(beginning(['small'], ['large', 'large'])).toEqual([]);
 });
+
+test('one share leaves some places to those who come later', () => {
+  const begin = (running: string[], waiting: string[]): string[] => {
+    const kind = {
+      atOnce: 12,
+      atOnceOfOne: 9,
+      placesOf: () => 3,
+      sharesOf: ({ subject }: JobRecord) => [subject, 'c'],
+    };
+    const turns = new JobTurns(kind);
+    for (const subject of running) turns.noteRunning(job(subject));
+    for (const subject of waiting) turns.add(found(job(subject)));
+    return [...turns.next()].map(({ value }) => value.subject);
+  };
+  expect(begin([], ['a', 'a', 'a', 'a'])).toEqual(['a', 'a', 'a']);
+  expect(begin(['a', 'a', 'a'], ['a', 'a', 'b', 'b'])).toEqual(['b']);
+  expect(begin(['a', 'a'], ['a', 'a', 'b'])).toEqual(['b', 'a']);
+});

@@ -68,6 +68,29 @@ describe('TextQueue', () => {
     expect(queue.take(MANY, true)).toBeNull();
   });
 
+  test.each([
+    ['passages that never end, after one query', ['passage'], 1],
+    ['queries that never end', ['query'], 1],
+    ['queries and passages that never end', ['query', 'passage'], 1],
+    // Each comes while another one runs, and none is there when that ends.
+    ['queries of which one runs at any time', ['query'], 2],
+  ] as const)('jobs have a turn again and again beside %s, though a runner is always busy', (_what, lanes, every) => {
+    const queue = new TextQueue<string>({ jobsYield: true });
+    queue.add('job', waiting('j', Array<number>(1_000).fill(10)));
+    queue.add('query', waiting('q', [10]));
+    expect(namesOf(queue.take(MANY))).toEqual(['q0']);
+    let others = 0;
+    let mostOthers = 0;
+    for (let turn = 0; turn < 400; turn += 1) {
+      if (turn % every === 0) for (const lane of lanes) queue.add(lane, waiting(lane, [10]));
+      const batch = queue.take(ONE, true);
+      if (batch?.[0].call === 'j') others = 0;
+      else if (batch !== null) others += 1;
+      mostOthers = Math.max(mostOthers, others);
+    }
+    expect(mostOthers).toBeLessThanOrEqual(15);
+  });
+
   test('a dropped call leaves nothing behind', () => {
     const queue = new TextQueue<string>();
     queue.add('query', waiting('a', [1, 1]));
