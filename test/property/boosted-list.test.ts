@@ -224,6 +224,46 @@ test.each([1, 2, 5])(
   },
 );
 
+test('of a list that can not be known to a depth, the sure ones are the first of all items', async () => {
+  let short = 0;
+  for (let round = 0; round < 24; round += 1) {
+    const { made, metadata, scores, indexes } = storyOf(5_000 + round);
+    const given = made.boosts();
+    const boosts = await ShardBoosts.prepared(indexes, given);
+    const part = { versionMax: 1, after: null, passed: 0 };
+    const effort = { type: 'exact' as const };
+    const request = { vector: Float32Array.of(1), k: 1, filter: null, effort, texts: false, part };
+    const { known } = boostedParts(indexes, request, part, { boosts, counter: null }, CHAIN_BOUNDS);
+    const expected = [...scores.keys()]
+      .map((slot) => ({ slot, score: plainBoosted(given, scores[slot], plainBoostNumbers(given, metadata[slot])) }))
+      .sort((a, b) => b.score - a.score || a.slot - b.slot);
+    for (const k of [3, 20, 60, 100]) {
+      const list = await known(k);
+      if (list?.isShort !== true) continue;
+      const { slots, scores: boosted } = list.found;
+      const found = Array.from(slots, (slot, at) => ({ slot, score: boosted[at] }));
+      found.sort((a, b) => b.score - a.score || a.slot - b.slot);
+      expect({ given, k, found }).toEqual({ given, k, found: expected.slice(0, found.length) });
+      if (found.length > 0) short += 1;
+    }
+  }
+  expect(short).toBeGreaterThan(4);
+});
+
+test('where most items have changed, the nearest of the others are found by few searches', async () => {
+  const { made, indexes, reads, changed, scores } = storyOf(77);
+  const boosts = await ShardBoosts.prepared(indexes, made.boosts());
+  const order = [...scores.keys()].sort((a, b) => scores[b] - scores[a]);
+  for (const slot of order.slice(0, ITEMS - 20)) changed.add(slot);
+  const part = { versionMax: 1, after: null, passed: 0 };
+  const effort = { type: 'exact' as const };
+  const request = { vector: Float32Array.of(1), k: 1, filter: null, effort, texts: false, part };
+  const bounds = { ...CHAIN_BOUNDS, known: 8 };
+  const { found } = await boostedParts(indexes, request, part, { boosts, counter: null }, bounds).bounded();
+  expect([...found.slots].sort((a, b) => a - b)).toEqual(order.slice(ITEMS - 20, ITEMS - 12).sort((a, b) => a - b));
+  expect(reads.length).toBeLessThanOrEqual(8);
+});
+
 function withUnlisted(filters: ShardIndexes['filters'], size: number): ShardIndexes['filters'] {
   return new Proxy(filters, {
     get: (target, name) => {

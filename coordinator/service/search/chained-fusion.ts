@@ -15,8 +15,17 @@ export interface PartLeg {
   name?: LegName | undefined;
   weight: number;
   /** Of the part, best first and none that is left out; with `ids`, of these items alone. */
-  read: (start: PartStart, k: number, ids: readonly string[] | null) => Promise<Hit[]>;
+  read: (start: PartStart, k: number, ids: readonly string[] | null) => Promise<LegHits>;
 }
+
+interface LegHits {
+  hits: Hit[];
+  /** Whether they are not of all items, but of those alone that boosts could be looked up for (`boostDepth`). */
+  isBounded: boolean;
+}
+
+/** Items of bounded lists of which a cursor has digests: eleven characters each. */
+const BOUNDED_ITEMS_MAX = 16_384;
 
 /** What a block has of one list. */
 interface BlockLeg {
@@ -28,6 +37,16 @@ interface BlockLeg {
   end: HitPlace | null;
   /** Whether all of the list was in blocks before. */
   isOver: boolean;
+  /** null: so far, all items that come before `start` in the list were in blocks. */
+  bounded: BoundedLeg | null;
+}
+
+/** Of a list that is not that of all items any more: the place of an item does not tell whether it was in a block. */
+interface BoundedLeg {
+  /** Up to there it was that of all items; null: it never was. */
+  wholeTo: HitPlace | null;
+  /** Of the items that were in blocks behind it. */
+  given: KeyDigests;
 }
 
 /** The next hits of all lists, of which some were given. */
@@ -63,8 +82,9 @@ export async function chainedFusion(
   let block = state.length === 0 ? firstBlock(legs, fusionDepth(page.k)) : blockFromJson(state, legs.length);
   const hits: ScoredHit[] = [];
   for (;;) {
-    const lists = await listsOf(legs, block);
-    block = fixedBy(block, lists);
+    const read = await listsOf(legs, block);
+    block = fixedBy(block, read);
+    const lists = read.map(({ hits: some }) => some);
     const items = fused(legs, block, lists, await earlierOf(legs, block, lists), page);
     const { digests, areLeft } = block;
     const left = items.filter(({ externalId }) => digests.has(externalId) === areLeft);
@@ -72,7 +92,7 @@ export async function chainedFusion(
     hits.push(...given);
     if (given.length < left.length)
       return { hits, next: blockToJson(withGiven(block, items, left.slice(given.length))) };
-    const next = behind(block);
+    const next = behind(block, lists);
     if (next === null) return { hits, next: null };
     block = next;
   }
@@ -88,8 +108,9 @@ export async function firstFused(
   state: readonly unknown[],
 ): Promise<{ hits: ScoredHit[]; next: (left: readonly ScoredHit[]) => readonly unknown[] }> {
   const begun = state.length === 0 ? firstBlock(legs, fusionDepth(page.k)) : blockFromJson(state, legs.length);
-  const lists = await listsOf(legs, begun);
-  const block = fixedBy(begun, lists);
+  const read = await listsOf(legs, begun);
+  const block = fixedBy(begun, read);
+  const lists = read.map(({ hits }) => hits);
   const items = fused(legs, block, lists, new Set(), page);
   const isLeft = ({ externalId }: ScoredHit): boolean => block.digests.has(externalId) === block.areLeft;
   return {
@@ -106,7 +127,7 @@ export async function firstFused(
 function firstBlock(legs: readonly PartLeg[], depth: number): Block {
   return {
     depth,
-    legs: legs.map(() => ({ start: null, passed: 0, end: null, isOver: false })),
+    legs: legs.map(() => ({ start: null, passed: 0, end: null, isOver: false, bounded: null })),
     isFixed: false,
     digests: KeyDigests.NONE,
     areLeft: false,
@@ -114,28 +135,30 @@ function firstBlock(legs: readonly PartLeg[], depth: number): Block {
 }
 
 /** The block's hits in each list. */
-function listsOf(legs: readonly PartLeg[], { depth, legs: parts, isFixed }: Block): Promise<Hit[][]> {
+function listsOf(legs: readonly PartLeg[], { depth, legs: parts, isFixed }: Block): Promise<LegHits[]> {
   return Promise.all(
     parts.map(async ({ start, passed, end, isOver }, i) => {
-      if (isOver) return [];
+      if (isOver) return { hits: [], isBounded: false };
       const from = { after: start, passed };
       if (!isFixed) return legs[i].read(from, depth + 1, null);
       for (let k = depth + SLACK; ; k *= 2) {
-        const hits = await legs[i].read(from, k, null);
+        const { hits, isBounded } = await legs[i].read(from, k, null);
         const within = hitsDownTo(hits, end);
-        if (hits.length < k || within.length < hits.length) return within;
+        if (hits.length < k || within.length < hits.length) return { hits: within, isBounded };
       }
     }),
   );
 }
 
 /** With its ends, where these were not known; lists that went on behind it are cut. */
-function fixedBy(block: Block, lists: Hit[][]): Block {
-  if (block.isFixed) return block;
-  const legs = block.legs.map((leg, i): BlockLeg => {
-    if (lists[i].length <= block.depth) return leg;
-    lists[i].length = block.depth;
-    return { ...leg, end: lists[i][block.depth - 1] };
+function fixedBy(block: Block, lists: readonly LegHits[]): Block {
+  const legs = block.legs.map((one, i): BlockLeg => {
+    const { hits, isBounded } = lists[i];
+    const bounded = one.bounded ?? (isBounded ? { wholeTo: one.start, given: KeyDigests.NONE } : null);
+    const leg = { ...one, bounded };
+    if (block.isFixed || hits.length <= block.depth) return leg;
+    hits.length = block.depth;
+    return { ...leg, end: hits[block.depth - 1] };
   });
   return { ...block, legs, isFixed: true };
 }
@@ -146,11 +169,14 @@ async function earlierOf(legs: readonly PartLeg[], block: Block, lists: Hit[][])
   const earlier = new Set<string>();
   if (ids.length === 0) return earlier;
   await Promise.all(
-    block.legs.map(async ({ start, isOver }, i) => {
-      if (start === null && !isOver) return;
-      for (const hit of await legs[i].read({ after: null, passed: 0 }, ids.length, ids))
-        if (isOver || hit.externalId === start!.externalId || compareHits(hit, start!) <= 0)
-          earlier.add(hit.externalId);
+    block.legs.map(async ({ start, isOver, bounded }, i) => {
+      for (const id of ids) if (bounded?.given.has(id) === true) earlier.add(id);
+      const isAll = isOver && bounded === null;
+      const to = bounded === null ? start : bounded.wholeTo;
+      if (to === null && !isAll) return;
+      const { hits } = await legs[i].read({ after: null, passed: 0 }, ids.length, ids);
+      for (const hit of hits)
+        if (isAll || hit.externalId === to!.externalId || compareHits(hit, to!) <= 0) earlier.add(hit.externalId);
     }),
   );
   return earlier;
@@ -202,20 +228,30 @@ function withGiven(block: Block, items: readonly ScoredHit[], left: readonly Sco
   return { ...block, areLeft, digests: KeyDigests.NONE.with(names) };
 }
 
-/** The one behind it; null: there is none. */
-function behind(block: Block): Block | null {
-  const legs = block.legs.map(({ start, passed, end, isOver }): BlockLeg => ({
+/** The one behind it; null: there is none. Bounded lists end where the cursor would have too many of their items. */
+function behind(block: Block, lists: readonly Hit[][]): Block | null {
+  const bounded = block.legs.map((leg, i) => {
+    if (leg.bounded === null) return null;
+    return { ...leg.bounded, given: leg.bounded.given.with(lists[i].map(({ externalId }) => externalId)) };
+  });
+  const items = bounded.reduce((sum, leg) => sum + (leg === null ? 0 : leg.given.size + block.depth), 0);
+  const isFull = items > BOUNDED_ITEMS_MAX;
+  const legs = block.legs.map(({ start, passed, end, isOver }, i): BlockLeg => ({
     start: end ?? start,
     passed: passed + block.depth,
     end: null,
-    isOver: isOver || end === null,
+    isOver: isOver || end === null || (isFull && bounded[i] !== null),
+    bounded: bounded[i],
   }));
   if (legs.every(({ isOver }) => isOver)) return null;
   return { ...block, legs, isFixed: false, digests: KeyDigests.NONE, areLeft: false };
 }
 
 function blockToJson({ depth, legs, areLeft, digests }: Block): readonly unknown[] {
-  const parts = legs.map(({ start, passed, end, isOver }) => [placeToJson(start), passed, placeToJson(end), isOver]);
+  const parts = legs.map(({ start, passed, end, isOver, bounded }) => [
+    ...[placeToJson(start), passed, placeToJson(end), isOver],
+    ...(bounded === null ? [] : [placeToJson(bounded.wholeTo), bounded.given.toText()]),
+  ]);
   return [depth, parts, areLeft, digests.toText()];
 }
 
@@ -226,8 +262,14 @@ function blockFromJson(state: readonly unknown[], legCount: number): Block {
   if (!Array.isArray(parts) || parts.length !== legCount) throw notOne();
   const legs = (parts as unknown[]).map((part): BlockLeg => {
     const [start, passed, end, isOver, ...rest] = Array.isArray(part) ? (part as unknown[]) : [];
-    if (typeof isOver !== 'boolean' || rest.length > 0) throw notOne();
-    return { start: placeFromJson(start), passed: countFromJson(passed), end: placeFromJson(end), isOver };
+    if (typeof isOver !== 'boolean' || (rest.length !== 0 && rest.length !== 2)) throw notOne();
+    return {
+      start: placeFromJson(start),
+      passed: countFromJson(passed),
+      end: placeFromJson(end),
+      isOver,
+      bounded: rest.length === 0 ? null : { wholeTo: placeFromJson(rest[0]), given: digestsFromJson(rest[1]) },
+    };
   });
   return { depth: depthFromJson(depth), legs, isFixed: true, digests: digestsFromJson(text), areLeft };
 }

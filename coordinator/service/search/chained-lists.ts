@@ -152,7 +152,8 @@ export class ChainedLists {
     { source, leg, asked, at }: { source: FusedSource; leg: Leg; asked: AskedKeywords | null; at: number },
   ): PartLeg {
     const { name, weight, of } = leg;
-    if (!isMade(leg) || (of.type === 'keywords' && asked === null)) return { name, weight, read: async () => [] };
+    if (!isMade(leg) || (of.type === 'keywords' && asked === null))
+      return { name, weight, read: async () => ({ hits: [], isBounded: false }) };
     const { shards, deep } = this.parts;
     const { hold = NO_HOLD } = options;
     const leftOut = exampleItems(source);
@@ -172,6 +173,7 @@ export class ChainedLists {
           ...(output.versions && { versions: output.versions }),
         };
         await hold.reserve(hitBytesMax(k, collection.shards, bytesMax, false, hold));
+        let isBounded = false;
         const lists = await deep.run(placesOf(start, k), call, () =>
           this.read(collection, fixed, call, start, async (id, part) => {
             if (asked !== null) return shards.read(id, 'keywordSearch', { ...asked, ...list, part }, call);
@@ -179,11 +181,12 @@ export class ChainedLists {
             const effort: SearchEffort = ids === null ? query.effort : { type: 'exact' };
             const found = await shards.read(id, 'search', { ...list, vector, effort, texts: false, part }, call);
             options.depths?.note(found);
+            isBounded ||= found.boostDepth !== undefined;
             return found.hits;
           }),
         );
         const others = mergeHits(lists, 0, k).filter(({ externalId }) => !leftOut.has(externalId));
-        return scoringAtLeast(others.slice(0, hits), leg.leastScore);
+        return { hits: scoringAtLeast(others.slice(0, hits), leg.leastScore), isBounded };
       },
     };
   }

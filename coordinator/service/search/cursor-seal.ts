@@ -1,4 +1,5 @@
 import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { derivedKey } from '../../../shared/base/secret/derived-key';
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 
@@ -43,14 +44,14 @@ export class CursorSeal {
  * outlive restarts. Errors: unavailable.
  */
 export async function cursorSecretIn(store: Pick<ClusterStore, 'get' | 'transact'>): Promise<string> {
-  let made = '';
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
     const entry = await store.get(PATH);
     if (entry !== null && SECRET.test(entry.value)) return entry.value;
-    made = randomBytes(SECRET_BYTES).toString('hex');
+    const made = randomBytes(SECRET_BYTES).toString('hex');
     const guards = [{ key: PATH, revision: entry?.revision ?? 0 }];
     const { applied } = await store.transact(guards, [{ type: 'put', key: PATH, value: made }]);
-    if (applied) break;
+    if (applied) return made;
   }
-  return made;
+  // One that is not in the store would be the secret of this process alone.
+  throw new QuiverError('unavailable', 'the cluster store did not take a secret for cursors; try again');
 }

@@ -35,6 +35,8 @@ export class BoostedList {
   /** Those that may be among the best, in no order between two cuts. */
   private kept: ScoredSlot[] = [];
   private leastKept = -Infinity;
+  /** What no item that was not read can have more than, if it is not among the best. */
+  private unread = Infinity;
   /** How many have to be read next. */
   depth: number;
   /** What the next ones have to reach with their numbers; −Infinity: nothing is known of that. */
@@ -60,6 +62,13 @@ export class BoostedList {
     return found;
   }
 
+  /** Of {@link found} those before which no other comes, however much of the list was read. */
+  *sure(): Generator<undefined, SlotScores> {
+    const { slots, scores } = yield* this.found();
+    const end = firstWhere(scores.length, (at) => scores[at] <= this.unread);
+    return { slots: slots.subarray(0, end), scores: scores.subarray(0, end) };
+  }
+
   /** Once all is read that has to be, no other item has as good a boosted score; −Infinity: there is no other. */
   get bound(): number {
     return this.leastKept;
@@ -83,7 +92,8 @@ export class BoostedList {
     yield* this.cut();
     if (last === null) return true;
     // Scores that differ may be the same when they are boosted: a great sum, for one, has no room for small parts.
-    if (this.bound > boostedScore(mode, isTied ? nextBelow(last) : last, most)) return true;
+    this.unread = boostedScore(mode, isTied ? nextBelow(last) : last, most);
+    if (this.bound > this.unread) return true;
     this.least = leastNumber(mode, last, this.bound);
     return false;
   }

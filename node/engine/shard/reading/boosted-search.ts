@@ -85,7 +85,7 @@ export function boostedParts(
   { versionMax }: Pick<ListPart, 'versionMax'>,
   { boosts, counter }: BoostedRead,
   bounds = BOUNDS,
-): Required<ListSearch> {
+): Required<Pick<ListSearch, 'known' | 'bounded'>> {
   const { directory, filters, vectors } = indexes;
   const { vector, filter, effort, counted } = request;
   const deepest = bounds.known;
@@ -93,7 +93,9 @@ export function boostedParts(
   const allowed = (): SlotSet | null => (filter === null ? null : filters.resolve(filter));
   return {
     known: async (k) => {
-      if (k >= deepest && (allowed()?.size ?? directory.liveCount) > deepest) return null;
+      const count = allowed()?.size ?? directory.liveCount;
+      // Where a number may be any, no depth tells what is behind; and no more than `deepest` hits are sure.
+      if (count > deepest && (k >= 2 * deepest || most === Infinity)) return null;
       const list = new BoostedList(k, {
         mode,
         most,
@@ -101,7 +103,8 @@ export function boostedParts(
         isTied: true,
       });
       const read = { list, boosts, counter, deepest };
-      if ((await readBoosted(indexes, { ...request, k }, read, bounds)) !== undefined) return null;
+      if ((await readBoosted(indexes, { ...request, k }, read, bounds)) !== undefined)
+        return { found: await inSlices(list.sure()), isWhole: false, isShort: true };
       const found = await inSlices(list.found());
       return { found, isWhole: found.slots.length < k };
     },
@@ -111,8 +114,9 @@ export function boostedParts(
         counter?.searched(found);
         const asItWas = await inSlices(unchanged(directory, found, versionMax));
         const lacking = deepest - asItWas.slots.length;
-        if (lacking > 0 && found.slots.length >= k) {
-          k += 2 * lacking;
+        if (lacking > 0 && found.slots.length >= k && k < directory.liveCount) {
+          // It doubles at least: most of the items may have changed.
+          k = Math.min(Math.max(2 * k, k + 2 * lacking), directory.liveCount);
           continue;
         }
         const first = await inSlices(firstOf(directory, asItWas, deepest));

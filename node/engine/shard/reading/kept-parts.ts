@@ -10,6 +10,10 @@ export interface FoundPart {
   isEnd: boolean;
   /** By how much its scores may be others on another processor. */
   rounding: number;
+  /** How many hits of the list were looked at, from its beginning. */
+  reach: number;
+  /** From which depth on the list could not be known as far as a page goes. */
+  unknownFrom?: number;
   /** As of DeepList. */
   boostDepth?: number;
 }

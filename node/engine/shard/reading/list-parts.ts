@@ -22,6 +22,8 @@ const AHEAD_PAGES = 4;
 const AHEAD_MAX = 1 << 20;
 /** Lists of a process that are read ahead of their pages at once. */
 const AHEAD_AT_ONCE = 2;
+/** Deeper lists are read by those who wait for them alone: nothing else bounds what is read for nobody. */
+const AHEAD_DEPTH_MAX = 1 << 18;
 /** Slots that are looked at before others are served. */
 const SLOTS_PER_STEP = 4_096;
 /** The items of a list by their slots: a directory. */
@@ -39,6 +41,8 @@ export interface DeepList {
   found: SlotScores;
   /** Whether there are no more. */
   isWhole: boolean;
+  /** Whether no more of it can be known: it has fewer hits than were asked for, and there are others. */
+  isShort?: boolean;
   /** Of a list that ends before all items were reached: how many it was made of. */
   boostDepth?: number;
 }
@@ -49,6 +53,8 @@ export interface ListSearch {
   known: (depth: number) => Promise<DeepList | null>;
   /** What there is in its place then, whole: the same for all parts. Default: all of it can be known. */
   bounded?: () => Promise<DeepList>;
+  /** As `known`, for pages that nobody asks for yet: in steps and uncounted. Default: nothing is read for them. */
+  ahead?: (depth: number) => Promise<DeepList>;
 }
 
 /** The best of a part. */
@@ -66,7 +72,7 @@ export interface PartHits {
  */
 export class ListParts {
   /** Reads of what comes behind pages that were answered, by the names of their lists. */
-  private readonly reading = new Map<string, Promise<void>>();
+  private readonly reading = new Map<string, { after: HitPlace | null; done: Promise<void> }>();
   /** Lists of several shards have the same names. */
   private readonly owner = `${(lastOwner += 1)} `;
 
@@ -87,9 +93,12 @@ export class ListParts {
     const kept = name === '' ? null : await this.keptHits(name, part, k, search);
     if (kept !== null) return kept;
     const { before, ahead } = this.depthOf(part, k);
-    let least = ahead === 0 ? null : before + k;
-    for (let depth = before + k + ahead; ; depth *= 2) {
-      const found = await this.lookFor(part, depth, least, search);
+    const unknownFrom = this.kept.get(name)?.unknownFrom ?? Infinity;
+    const isKnown = before + k + ahead < unknownFrom;
+    let least = isKnown && ahead > 0 ? before + k : null;
+    for (let depth = before + k + (isKnown ? ahead : 0); ; depth *= 2) {
+      const found = await this.lookFor(part, { k, depth, least }, search);
+      if (!isKnown) found.unknownFrom ??= unknownFrom;
       least = null;
       if (found.slots.length < k && !found.isEnd) continue;
       if (after !== null || found.boostDepth !== undefined) this.kept.put(name, found);
@@ -105,28 +114,40 @@ export class ListParts {
       const kept = this.kept.get(name);
       const taken = kept === undefined ? null : this.takenFrom(kept, part, k);
       if (taken !== null) {
-        if (!kept!.isEnd && 2 * taken.end > kept!.slots.length) this.readAhead(name, part, k, search);
+        if (!kept!.isEnd && 2 * taken.end > kept!.slots.length) this.readAhead(name, part, kept!, { k, search });
         return { hits: taken.hits, boostDepth: kept!.boostDepth };
       }
       const reading = this.reading.get(name);
-      if (reading === undefined) return null;
-      await reading;
+      // What is read for another chain may begin behind this page.
+      if (reading === undefined || !isFrom(reading.after, part.after)) return null;
+      await reading.done;
     }
   }
 
   /** Reads on for the pages that follow: from where this one begins, because it may come again. */
-  private readAhead(name: string, part: ListPart, k: number, search: ListSearch): void {
+  private readAhead(
+    name: string,
+    part: ListPart,
+    kept: FoundPart,
+    { k, search }: { k: number; search: ListSearch },
+  ): void {
     const { reading, aside } = this;
-    if (aside === null || readingAhead === AHEAD_AT_ONCE || reading.has(name)) return;
+    const { ahead: read } = search;
+    if (aside === null || read === undefined || readingAhead === AHEAD_AT_ONCE || reading.has(name)) return;
+    const { before, ahead } = this.depthOf(part, k);
+    // More may come before than is said.
+    const depth = before + k + ahead > kept.reach ? before + k + ahead : 2 * kept.reach;
+    if (depth > AHEAD_DEPTH_MAX) return;
     readingAhead += 1;
     const done = aside(async () => {
-      const { before, ahead } = this.depthOf(part, k);
-      this.kept.put(name, await this.lookFor(part, before + k + ahead, before + k, search));
+      const found = await this.found(await read(depth), part, depth);
+      const now = this.kept.get(name);
+      if (isFurther(found, kept) && (now === undefined || isFurther(found, now))) this.kept.put(name, found);
     }).finally(() => {
       readingAhead -= 1;
       reading.delete(name);
     });
-    reading.set(name, done);
+    reading.set(name, { after: part.after, done });
   }
 
   /** How many hits come before a part, and how many are found together with its first `k`. */
@@ -136,11 +157,26 @@ export class ListParts {
     return { before, ahead: after === null ? 0 : Math.min(AHEAD_MAX, Math.max(AHEAD_PAGES * k, before)) };
   }
 
-  /** A part of a list that is read to `depth`, or where that can't be known to `least`, if that is not null. */
-  private async lookFor(part: ListPart, depth: number, least: number | null, search: ListSearch): Promise<FoundPart> {
-    const list =
-      (await search.known(depth)) ?? (least === null ? null : await search.known(least)) ?? (await search.bounded!());
-    return this.found(list, part, depth);
+  /**
+   * A part of a list that is read to `depth`; or to `least`, if that is not null, where so much can't be known of it
+   * that there are `k` hits.
+   */
+  private async lookFor(
+    part: ListPart,
+    { k, depth, least }: { k: number; depth: number; least: number | null },
+    search: ListSearch,
+  ): Promise<FoundPart> {
+    const known = async (to: number): Promise<FoundPart | null> => {
+      const list = await search.known(to);
+      if (list === null) return null;
+      const found = await this.found(list, part, to);
+      return list.isShort === true && found.slots.length < k ? null : found;
+    };
+    const found = await known(depth);
+    if (found !== null) return found;
+    const nearer = least === null ? null : await known(least);
+    if (nearer !== null) return { ...nearer, unknownFrom: depth };
+    return this.found(await search.bounded!(), part, depth);
   }
 
   /** What of a list is behind the part's beginning, and is as it was. */
@@ -154,6 +190,7 @@ export class ListParts {
       ...(await sliced(this.behind(cut, part, rounding))),
       isEnd: isWhole && !cut.isCut,
       rounding,
+      reach: cut.slots.length,
       ...(boostDepth !== undefined && { boostDepth }),
     };
   }
@@ -212,7 +249,7 @@ export class ListParts {
     { after, versionMax }: ListPart,
     k: number,
   ): { hits: ScoredSlot[]; end: number } | null {
-    if (found.after !== null && (after === null || compareHits(found.after, after) > 0)) return null;
+    if (!isFrom(found.after, after)) return null;
     const { items } = this;
     const { slots, scores } = found;
     const isThere = (at: number): boolean => isAsItWas(items, slots[at], versionMax);
@@ -281,6 +318,18 @@ export function isAsItWas(items: VersionedSlots, slot: number, versionMax: numbe
 /** An item is not behind itself, whatever its score is elsewhere. */
 function isBehind(place: HitPlace, after: HitPlace): boolean {
   return place.externalId !== after.externalId && compareHits(place, after) > 0;
+}
+
+/** Whether what begins behind one place has all that is behind the other; null: the beginning of the list. */
+function isFrom(begin: HitPlace | null, after: HitPlace | null): boolean {
+  return begin === null || (after !== null && compareHits(begin, after) <= 0);
+}
+
+/** Whether it goes on behind the end of the other one. */
+function isFurther(found: FoundPart, other: FoundPart): boolean {
+  if (other.isEnd || found.isEnd) return !other.isEnd;
+  if (found.slots.length === 0 || found.reach <= other.reach) return false;
+  return other.slots.length === 0 || found.scores.at(-1)! <= other.scores.at(-1)!;
 }
 
 function isNearTo(score: number, other: number, rounding: number): boolean {

@@ -21,7 +21,7 @@ import { keepTerms } from './keyword-expansions';
 import { boostedKeywords, boostedList, boostedParts, firstBoosted, readBoosted } from './boosted-search';
 import { type CutHits, cutTies } from './border-ties';
 import { KEPT_PARTS } from './kept-parts';
-import { keywordListName, ListParts, type ListSearch, vectorListName } from './list-parts';
+import { type DeepList, keywordListName, ListParts, type ListSearch, vectorListName } from './list-parts';
 import { type FoundHit, orderedHits, type ScoredSlot } from './ordered-hits';
 import { ReadSteps } from './read-steps';
 import { SearchCounter } from './search-counter';
@@ -132,17 +132,16 @@ export class ShardSearch {
     const counter = counted === true ? new SearchCounter() : null;
     if (filter !== null) await indexes.filters.prepare(filter);
     const boosts = request.boosts === undefined ? null : await ShardBoosts.prepared(indexes, request.boosts);
-    const plain: ListSearch = {
-      known: async (depth) => {
-        const allowed = this.allowed(filter);
-        const candidateCount = allowed === null ? indexes.directory.liveCount : allowed.size;
-        counter?.filtered(candidateCount);
-        if (candidateCount === 0) return { found: NOTHING_FOUND, isWhole: true };
-        const found = await indexes.vectors.search(vector, { k: depth, effort, allowed, counted });
-        counter?.searched(found);
-        return { found, isWhole: found.slots.length < depth };
-      },
+    const read = async (depth: number, counting: SearchCounter | null): Promise<DeepList> => {
+      const allowed = this.allowed(filter);
+      const candidateCount = allowed === null ? indexes.directory.liveCount : allowed.size;
+      counting?.filtered(candidateCount);
+      if (candidateCount === 0) return { found: NOTHING_FOUND, isWhole: true };
+      const found = await indexes.vectors.search(vector, { k: depth, effort, allowed, ...(counting && { counted }) });
+      counting?.searched(found);
+      return { found, isWhole: found.slots.length < depth };
     };
+    const plain: ListSearch = { known: (depth) => read(depth, counter), ahead: (depth) => read(depth, null) };
     const search = boosts === null ? plain : boostedParts(indexes, request, part, { boosts, counter });
     const epoch = slots.beginRead();
     try {
@@ -346,11 +345,14 @@ export class ShardSearch {
     search: (depth: number, round: number) => SlotScores | Promise<SlotScores>,
     round: number,
   ): Promise<SlotScores> {
+    const read = async (depth: number, of: number): Promise<DeepList> => {
+      const found = await search(depth, of);
+      return { found, isWhole: found.slots.length < depth };
+    };
     const { hits } = await this.lists.next(() => keywordListName(request), part, request.k, {
-      known: async (depth) => {
-        const found = await search(depth, round);
-        return { found, isWhole: found.slots.length < depth };
-      },
+      known: (depth) => read(depth, round),
+      // Nobody waits for it, so it is never made in one turn.
+      ahead: (depth) => read(depth, 1),
     });
     return {
       slots: Uint32Array.from(hits, ({ slot }) => slot),
