@@ -24,7 +24,7 @@ export const RESTORE_MUTANTS: RestoreMutant[] = [
   {
     name: 'B1',
     title: 'restored shards keep what they began with in the map',
-    seed: 68,
+    seed: 24,
     store: (store) => ({ ...storeCalls(store), get: async (key) => (isAssignment(key) ? null : store.get(key)) }),
   },
   {
@@ -74,7 +74,7 @@ export const RESTORE_MUTANTS: RestoreMutant[] = [
   {
     name: 'B8',
     title: 'a manifest takes the place of another one of its backup',
-    seed: 120,
+    seed: 22,
     target: (target) => ({
       ...targetCalls(target),
       create: (key, bytes) =>
