@@ -35,7 +35,7 @@ export const RESHARD_MUTANTS: ReshardMutant[] = [
   {
     name: 'R3',
     title: 'what comes in a term that is over counts',
-    seed: 109,
+    seed: 4,
     shard: {
       operations: (operations, { term }) =>
         operations.map((operation) =>
