@@ -19,19 +19,25 @@ const SHORT = 'Nothing else is left.';
 let store: InterceptedClusterStore;
 let plain: PlainService;
 let driver: { close(): Promise<void> } | null;
+/** Drivers that others came beside. */
+let former: { close(): Promise<void> }[];
 
 beforeEach(async () => {
   store = new InterceptedClusterStore(await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() }));
   plain = await plainService({ store });
   for (const name of ['c', 'd']) await plain.service.collections.create(newCollection(name, { dim: 3, shards: 5 }));
   driver = null;
+  former = [];
 });
 afterEach(async () => {
-  await driver?.close();
+  for (const one of [driver, ...former]) await one?.close();
   plain.service.close();
 });
 
-const drive = async (): Promise<void> => void (driver = await plain.service.driveJobs(ONLY_DRIVER));
+async function drive(): Promise<void> {
+  if (driver !== null) former.push(driver);
+  driver = await plain.service.driveJobs(ONLY_DRIVER);
+}
 
 async function* bytesOf(text: string): AsyncGenerator<Buffer> {
   yield Buffer.from(text);
