@@ -46,18 +46,15 @@ export class PassageTemplate {
     let template = known.get(source);
     if (template === undefined) {
       if (known.size === KNOWN_MAX) known.clear();
-      const fields = [...source.matchAll(FIELD)].map(([, field]) => field.trim());
-      known.set(
-        source,
-        (template = new PassageTemplate(source, fields, source.replaceAll(FIELD, '{{}}').split('{{}}'))),
-      );
+      const between = source.replaceAll(FIELD, '{{}}').split('{{}}');
+      known.set(source, (template = new PassageTemplate(source, fieldsIn(source), between)));
     }
     return template;
   }
 
   /** What is wrong with one, to go on from its name; null: nothing. */
   static faultOf(source: string): string | null {
-    const fields = [...source.matchAll(FIELD)].map(([, field]) => field.trim());
+    const fields = fieldsIn(source);
     const rest = source.replaceAll(FIELD, '');
     if (rest.includes('{{') || rest.includes('}}')) return 'must have its fields in double braces, as {{text}}';
     if (fields.includes('')) return 'must not have an empty field';
@@ -91,6 +88,10 @@ export class PassageTemplate {
     // A key may have dots itself.
     return this.paths.some((path) => keys.some((key) => path === key || path.startsWith(`${key}.`)));
   }
+}
+
+function fieldsIn(source: string): string[] {
+  return [...source.matchAll(FIELD)].map(([, field]) => field.trim());
 }
 
 /** What the vector of an item is made of in a collection; null: it has nothing of that. */

@@ -1,7 +1,4 @@
-interface Waiting {
-  isAlone: boolean;
-  enter: () => void;
-}
+import { onlyOnce, WaitingLine } from './waiting-line';
 
 /**
  * Which documents are at work that the process may end of. One at which a process ended before is at it alone, so that
@@ -12,51 +9,26 @@ export class Company {
   readonly absent = new Set<() => Promise<void>>();
   private inside = 0;
   private hasOneAlone = false;
-  private queue: Waiting[] = [];
+  private readonly line = new WaitingLine<boolean>((isAlone) => {
+    if (this.hasOneAlone || (isAlone && this.inside > 0)) return false;
+    this.inside += 1;
+    this.hasOneAlone = isAlone;
+    return true;
+  });
 
   /** Whether one that need not be alone would enter at once. */
   get isOpen(): boolean {
-    return !this.hasOneAlone && this.queue.length === 0;
+    return !this.hasOneAlone && this.line.isEmpty;
   }
 
   /** Waits for its turn; answers what ends it. It rejects once `stop` is aborted. */
   async enter(isAlone: boolean, stop: AbortSignal): Promise<() => void> {
-    stop.throwIfAborted();
-    await new Promise<void>((resolve, reject) => {
-      const giveUp = (): void => {
-        this.queue = this.queue.filter((one) => one !== waiting);
-        reject(stop.reason as Error);
-        this.admit();
-      };
-      const enter = (): void => {
-        // A run enters often, with one signal.
-        stop.removeEventListener('abort', giveUp);
-        resolve();
-      };
-      const waiting = { isAlone, enter };
-      this.queue.push(waiting);
-      stop.addEventListener('abort', giveUp, { once: true });
-      this.admit();
-    });
+    await this.line.wait(isAlone, stop);
     if (isAlone) await Promise.all([...this.absent].map((say) => say().catch(() => undefined)));
-    let isInside = true;
-    return () => {
-      if (!isInside) return;
-      isInside = false;
+    return onlyOnce(() => {
       this.inside -= 1;
       if (isAlone) this.hasOneAlone = false;
-      this.admit();
-    };
-  }
-
-  /** In their order: nobody waits for ever. */
-  private admit(): void {
-    for (let [next] = this.queue; next !== undefined; [next] = this.queue) {
-      if (this.hasOneAlone || (next.isAlone && this.inside > 0)) return;
-      this.queue.shift();
-      this.inside += 1;
-      this.hasOneAlone = next.isAlone;
-      next.enter();
-    }
+      this.line.admit();
+    });
   }
 }
