@@ -1,19 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { basename, join, relative, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { embedAlone, openModel } from './model-alone.mjs';
 import { openQuiver } from './quiver-target.mjs';
 import { seededRandom, shuffle } from './seeded-random.mjs';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const fromRoot = createRequire(join(ROOT, 'package.json'));
 const SEED = 11;
 const CONNECTIONS = 4;
 const LOOK_MS = 200;
 const PAGE = 1_000;
-/** Texts of one call of the model, and calls at once, when it is alone. */
-const TEXTS_OF_CALL = 64;
-const CALLS_AT_ONCE = 4;
 /** Files in this folder are to be refused. */
 const BROKEN = /(?:^|\/)broken\//;
 const TICKS_PER_SECOND = 100;
@@ -179,20 +173,6 @@ async function notFound(target, collection, chunks) {
   return missing;
 }
 
-async function embedAlone(model, texts) {
-  const cpu = process.cpuUsage();
-  const startedAt = performance.now();
-  const calls = [];
-  for (let at = 0; at < texts.length; at += TEXTS_OF_CALL) calls.push(texts.slice(at, at + TEXTS_OF_CALL));
-  const work = async () => {
-    for (let call = calls.shift(); call !== undefined; call = calls.shift())
-      await model.embed(call, { dim: model.dim, kind: 'passage' });
-  };
-  await Promise.all(Array.from({ length: CALLS_AT_ONCE }, work));
-  const { user, system } = process.cpuUsage(cpu);
-  return { texts: texts.length, seconds: (performance.now() - startedAt) / 1000, cpuSeconds: (user + system) / 1e6 };
-}
-
 async function warmUp(target, alone) {
   await data(target, 'POST', '/v1/collections', { name: 'warm', dim: alone.dim });
   const text = Array.from({ length: 200 }, (_, i) => `Sentence ${i} warms the model up before it is measured.`).join(
@@ -200,22 +180,6 @@ async function warmUp(target, alone) {
   );
   await data(target, 'POST', '/v1/documents', { collection_name: 'warm', text, wait: true });
   await alone.embed(text.split('. '), { dim: alone.dim, kind: 'passage' });
-}
-
-async function openModel(name, threads) {
-  const { transformersLoader } = fromRoot('./dist/coordinator/models/transformers/transformers-loader.js');
-  const { systemClock } = fromRoot('./dist/shared/base/time/clock.js');
-  const log = () => undefined;
-  return transformersLoader({
-    dtype: 'auto',
-    cacheDir: '',
-    isOffline: true,
-    hub: 'http://127.0.0.1:9',
-    threads,
-    timeoutMs: 3_600_000,
-    clock: systemClock,
-    log: { info: log, warn: log, error: log },
-  })(name);
 }
 
 function distinct(texts) {

@@ -1,18 +1,14 @@
-import { createRequire } from 'node:module';
-import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { openCluster } from './cluster-target.mjs';
 import { data } from './documents-folder.mjs';
 import { writeFigures } from './figures-file.mjs';
 import { generateLoad } from './load-generator.mjs';
 import { median } from './measure.mjs';
+import { embedAlone, openModel } from './model-alone.mjs';
 import { openQuiver } from './quiver-target.mjs';
 import { seededRandom, shuffle } from './seeded-random.mjs';
 import { readSentences } from './sentences.mjs';
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const fromRoot = createRequire(join(ROOT, 'package.json'));
 
 export const REEMBED_USAGE = `npm run bench -- reembed --model FOLDER [options]
 
@@ -39,9 +35,6 @@ const OTHER = 'other';
 const PAGE = 500;
 /** Vectors that are looked for. */
 const QUERIES = 100;
-/** Texts of one call of the model, and calls at once, when it is alone. */
-const TEXTS_OF_CALL = 64;
-const CALLS_AT_ONCE = 4;
 const LOOK_MS = 20;
 /** Writes that are made before and after a switch, and what it takes until it is one. */
 const BESIDE_MS = 1_500;
@@ -115,7 +108,8 @@ async function measureRate(target, { model, threads, texts, shards, rounds }) {
     for (let round = 0; round < rounds; round++) {
       const part = texts.filter((_, i) => i % rounds === round);
       await filledCollection(target, COLLECTION, part, shards);
-      const own = await embedAlone(alone, part);
+      const { seconds } = await embedAlone(alone, part);
+      const own = part.length / seconds;
       const begunAt = performance.now();
       const { id } = await reembed(target, model);
       await until(target, id, ({ done }) => done >= part.length);
@@ -287,34 +281,6 @@ async function until(target, id, is) {
     if (job.state === 'failed') throw new Error(`the job failed: ${job.error}`);
     await wait(LOOK_MS);
   }
-}
-
-async function embedAlone(model, texts) {
-  const startedAt = performance.now();
-  const calls = [];
-  for (let at = 0; at < texts.length; at += TEXTS_OF_CALL) calls.push(texts.slice(at, at + TEXTS_OF_CALL));
-  const work = async () => {
-    for (let call = calls.shift(); call !== undefined; call = calls.shift())
-      await model.embed(call, { dim: model.dim, kind: 'passage' });
-  };
-  await Promise.all(Array.from({ length: CALLS_AT_ONCE }, work));
-  return texts.length / ((performance.now() - startedAt) / 1000);
-}
-
-async function openModel(name, threads) {
-  const { transformersLoader } = fromRoot('./dist/coordinator/models/transformers/transformers-loader.js');
-  const { systemClock } = fromRoot('./dist/shared/base/time/clock.js');
-  const log = () => undefined;
-  return transformersLoader({
-    dtype: 'auto',
-    cacheDir: '',
-    isOffline: true,
-    hub: 'http://127.0.0.1:9',
-    threads,
-    timeoutMs: 3_600_000,
-    clock: systemClock,
-    log: { info: log, warn: log, error: log },
-  })(name);
 }
 
 function wait(forMs) {
