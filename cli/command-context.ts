@@ -4,6 +4,8 @@ import type { Readable, Writable } from 'node:stream';
 export interface CommandContext {
   /** Of the program. */
   version: string;
+  /** The folder of the files that start services. */
+  scripts: string;
   /** The environment's variables. */
   environment: Record<string, string | undefined>;
   input: Readable;

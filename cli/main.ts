@@ -16,9 +16,9 @@ const LAST_WORDS_MS = 500;
 
 /**
  * Runs the command that the words say, and sets the exit code. Called by scripts/quiver.cjs, with the version of the
- * program.
+ * program and its own folder.
  */
-export async function main(words: string[], version: string): Promise<void> {
+export async function main(words: string[], version: string, scripts: string): Promise<void> {
   const stop = new AbortController();
   const onSignal = (): void => {
     for (const name of SIGNALS) process.removeListener(name, onSignal);
@@ -34,6 +34,7 @@ export async function main(words: string[], version: string): Promise<void> {
   process.stderr.on('error', () => undefined);
   const context: CommandContext = {
     version,
+    scripts,
     environment: process.env,
     input: process.stdin,
     output: process.stdout,

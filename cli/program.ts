@@ -21,6 +21,7 @@ import { addMigrateCommand } from './commands/migrate-command';
 import { addProfileCommands } from './commands/profile-commands';
 import { addRoles } from './commands/roles';
 import { addSearchCommand } from './commands/search-command';
+import { addTryCommand } from './commands/try-command';
 import type { CommandContext } from './command-context';
 import { CommandError, EXIT_CODES } from './command-error';
 
@@ -68,6 +69,7 @@ export function buildProgram(context: CommandContext): Command {
     .exitOverride();
   program.hook('preAction', (_program, command) => refuseDots(command));
   addRoles(program);
+  addTryCommand(program, context);
   program
     .command('version')
     .description('show the version')

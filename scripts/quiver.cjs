@@ -74,6 +74,7 @@ function run([word = '', ...rest]) {
     void require(join(DIST, 'cli', 'main.js')).main(
       word === '' ? [] : [word, ...rest],
       require('../package.json').version,
+      __dirname,
     );
   } else {
     process.stderr.write(

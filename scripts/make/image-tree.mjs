@@ -15,6 +15,7 @@ const PARTS = [
   'node_modules',
   'scripts/quiver.cjs',
   'scripts/load-program.cjs',
+  'scripts/try-service.cjs',
   'scripts/healthcheck.cjs',
   'scripts/make/sbom.mjs',
 ];

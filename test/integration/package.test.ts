@@ -34,6 +34,7 @@ test('holds built code, sources of the native parts, protocols and the command; 
     'proto/etcd/rpc.proto',
     'scripts/quiver.cjs',
     'scripts/setup.mjs',
+    'scripts/try-service.cjs',
     'LICENSE',
     'README.md',
   ];

@@ -7,7 +7,7 @@ import { freePorts } from '../support/servers/free-ports';
 /** The README's way from nothing to a search over one's own Parquet file, run as it stands. */
 
 const root = resolve(__dirname, '../..');
-const [block] = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^```bash\n([\s\S]*?)^```$/gm)].map(
+const [, block] = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/^```bash\n([\s\S]*?)^```$/gm)].map(
   (match) => match[1],
 );
 const shellTest = spawnSync('curl', ['--version']).status === 0 ? test : test.skip;

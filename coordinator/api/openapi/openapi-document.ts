@@ -104,10 +104,11 @@ const ERROR_CONTENT = { 'application/json': { schema: { $ref: '#/components/sche
 function description(limits: HttpLimits): string {
   const meanings = Object.entries(ERROR_MEANINGS).map(([code, meaning]) => `| ${code} | ${meaning} |`);
   return [
+    '**Failures come with HTTP 200**, unless a request has the header `Prefer: status=real` or the service the setting HTTP_STATUS=real: then an error has its code as HTTP status. ' +
+      'Every answer under /v1 has an envelope: `status` is `success` or `error`, and `error.code` says what went wrong.',
+    '',
     'Collections of vectors with metadata: search, filters, hybrid search, documents.',
     '',
-    '**By default, errors have the HTTP status 200, too.** Every answer under /v1 has an envelope: `status` is `success` or `error`, and `error.code` says what went wrong. ' +
-      'With the header `Prefer: status=real`, or for all with the setting HTTP_STATUS=real, an error has its code as HTTP status.',
     'Checks are made in this order: key or token (401), its networks (403), rate limit (429), path and method (404), role (403), path and query parameters (400), the collection for a key that is limited to some (403), ' +
       'load (429), size of the body (400), JSON and schema (422; 400 for limits), then the operation itself.',
     '',

@@ -19,6 +19,7 @@ export async function runCommand(words: string[], environment: Record<string, st
   let exitCode = 0;
   const context: CommandContext = {
     version: '0.0.0',
+    scripts: '',
     environment,
     input: new PassThrough(),
     output,

@@ -4,22 +4,11 @@ import { CLUSTER_SETTINGS, SETTINGS, type Setting } from '../../../shared/base/c
 /** What most deployments set: the README names these, docs/configuration.md names all. */
 const MOST_USED: readonly (keyof typeof SETTINGS)[] = [
   'port',
-  'opsPort',
   'dataDir',
   'apiKey',
   'rateLimitPerMinute',
   'embeddingModel',
   'recallTarget',
-  'defaultShards',
-  'defaultReplicas',
-  'logLevel',
-];
-const MOST_USED_IN_CLUSTER: readonly (keyof typeof CLUSTER_SETTINGS)[] = [
-  'etcdEndpoints',
-  'clusterSecret',
-  'memberId',
-  'advertiseAddress',
-  'rpcPort',
 ];
 
 function fallbackOf(setting: Setting): string {
@@ -62,18 +51,11 @@ export function clusterSettingsTable(): string {
   return fullTableOf(CLUSTER_SETTINGS);
 }
 
-/** The README's table of the most used variables, and that of a cluster. */
+/** The README's table of the most used variables. */
 export function mostUsedSettingsTable(): string {
   return tableOf(
     ['variable', 'default', 'meaning'],
     MOST_USED.map((field) => shortRow(SETTINGS[field])),
-  );
-}
-
-export function mostUsedClusterSettingsTable(): string {
-  return tableOf(
-    ['variable', 'default', 'meaning'],
-    MOST_USED_IN_CLUSTER.map((field) => shortRow(CLUSTER_SETTINGS[field])),
   );
 }
 

@@ -12,6 +12,7 @@ const HEAD = '## Commands\n';
 
 const program = buildProgram({
   version: '0.0.0',
+  scripts: '',
   environment: {},
   input: new PassThrough(),
   output: new PassThrough(),

@@ -2,12 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readersOf } from '../../../shared/base/config/setting-readers';
 import { CLUSTER_SETTINGS, SETTINGS, type Setting } from '../../../shared/base/config/settings';
-import {
-  clusterSettingsTable,
-  mostUsedClusterSettingsTable,
-  mostUsedSettingsTable,
-  settingsTable,
-} from '../../support/stories/settings-table';
+import { clusterSettingsTable, mostUsedSettingsTable, settingsTable } from '../../support/stories/settings-table';
 
 /** docs/configuration.md and the README hold the tables that the settings give; `UPDATE=1` writes them again. */
 
@@ -44,7 +39,7 @@ describe('the configuration page', () => {
   });
 
   test('the README names the most used ones as the settings have them', () => {
-    expectTables('README.md', [mostUsedSettingsTable(), mostUsedClusterSettingsTable()]);
+    expectTables('README.md', [mostUsedSettingsTable()]);
   });
 });
 
