@@ -33,6 +33,7 @@ import {
 import { DroppedItems } from './dropped-items';
 import { textlessItems } from './textless-items';
 import { passageIn } from './item-embedder';
+import { PauseSteps } from './pause-steps';
 import { type Reembedding, reembedResult } from './reembedding';
 import { shownIds, UnmadeItems, unmadeText } from './unmade-items';
 import { idsOf, inBatches, type ItemState, OutdatedTerm, pageItems, ShardTransfers } from './shard-transfers';
@@ -63,9 +64,10 @@ const TEXT_PAGES_AHEAD = 3;
 const TEXTS_LEFT_MS = 500;
 /**
  * Just before the old shards are sealed: texts are left that take no longer, it is tried for so long, and clients may
- * write this share of what is embedded meanwhile.
+ * write this share of what is embedded meanwhile. But a shard takes so many writes a second in any case: who waits
+ * longer for the next one waits longer than what this is to save.
  */
-const LAST_TEXTS = { leftMs: 20, forMs: 1_000, share: 0.25 };
+const LAST_TEXTS = { leftMs: 20, forMs: 1_000, share: 0.25, leastOfShard: 25 };
 /** With more changes that can't be taken over, the vectors of before are not kept: the shards in use note each. */
 const KEPT_BEHIND_MAX = 200_000;
 /** The same of what waits while a job is paused. */
@@ -124,8 +126,11 @@ export class ReshardPass {
   private readonly unmade: UnmadeItems;
   /** No text is embedded later than this, by monotonic time. */
   private textsUntilMs = Infinity;
-  /** What a text took when changes were taken over last. */
+  /** What a text took of the model when changes were taken over last. */
   private textMs = 0;
+  /** Whether no client writes to the old shards any more; by the number of the shard, the last version that it gave. */
+  private isSealed = false;
+  private readonly lastVersions: number[] = [];
   /** Whether clients write more slowly if that is what it takes. */
   private isLimiting = true;
   /** What was stored last of the changes that were taken over. */
@@ -133,6 +138,8 @@ export class ReshardPass {
   private storedMs: number;
   /** Since when clients wait, as far as this pass knows; null: they do not, or it does not know. */
   private sealingMs: number | null;
+  /** From the moment on when clients begin to wait, as far as this pass knows. */
+  private steps: PauseSteps;
 
   constructor(
     private readonly owned: OwnedReshard,
@@ -152,6 +159,7 @@ export class ReshardPass {
     this.leftMax = reembed === undefined ? CHANGES_LEFT_MAX : TEXTS_LEFT_MAX;
     this.pace = new CatchUpPace(this.leftMax, reembed === undefined ? undefined : LEAST_TEXTS_PER_SECOND);
     this.storedMs = clock.monotonicMs();
+    this.steps = new PauseSteps(clock);
     this.sealingMs = state === 'sealing' && unseals !== true ? clock.monotonicMs() : null;
   }
 
@@ -533,7 +541,7 @@ export class ReshardPass {
 
   /** From here on clients wait. */
   private async seal(): Promise<void> {
-    const { clock, log } = this.parts;
+    const { clock } = this.parts;
     const { name: collection, from, to, id: reshard, term } = this.owned.record;
     const startMs = clock.monotonicMs();
     this.sealingMs ??= startMs;
@@ -548,19 +556,20 @@ export class ReshardPass {
     });
     await transfers.stageAll(to, 'filling');
     if (this.reembed !== undefined) await this.drainLast(transfers);
+    this.steps = new PauseSteps(clock);
     await transfers.stageAll(from, 'sealed');
+    this.isSealed = true;
+    this.steps.note('seal');
     if (this.isRestored) await this.takeDedupRecords(transfers);
     else while ((await this.drainAll(transfers)) > 0);
+    this.steps.note('changes');
     if (this.unmade.ids.length > 0) throw new QuiverError('unavailable', unmadeText(this.unmade.ids));
     // No answer of theirs may be given once one of the new shards may take a write.
     await transfers.stageAll(from, 'closed');
+    this.steps.note('close');
     if (this.isRestored) await this.openWithSettings();
     else await this.store({ state: 'opening' });
-    if (this.owned.isEnded) return;
-    log.info(
-      { ...this.facts(), sealedMs: Math.round(clock.monotonicMs() - startMs) },
-      'a reshard has sealed the old shards; the new ones take over',
-    );
+    this.steps.note('state');
   }
 
   /** Texts that came since it caught up are embedded before anybody waits for them, and few come meanwhile. */
@@ -570,7 +579,8 @@ export class ReshardPass {
     for (;;) {
       const left = await this.drainAll(transfers);
       if (left * this.textMs <= LAST_TEXTS.leftMs || clock.monotonicMs() >= untilMs) return;
-      this.pace.slow((LAST_TEXTS.share * 1000) / this.textMs);
+      const least = LAST_TEXTS.leastOfShard * this.owned.record.from.shards;
+      this.pace.slow(Math.max(least, (LAST_TEXTS.share * 1000) / this.textMs));
     }
   }
 
@@ -582,7 +592,8 @@ export class ReshardPass {
     const { from, to, name } = this.owned.record;
     const found = await transfers.lookAtAll(from);
     mustHoldNothing(name, found);
-    await inBatches([...found.entries()], async ([shard, { lastMark }]) => {
+    await inBatches([...found.entries()], async ([shard, { lastMark, lastVersion }]) => {
+      this.lastVersions[shard] = lastVersion;
       const taken = this.dedupTaken[shard];
       if (lastMark > taken)
         this.dedupTaken[shard] = await transfers.importDedup(
@@ -622,13 +633,14 @@ export class ReshardPass {
 
   /**
    * Changes what follows from the collection as it is, and again if that changes meanwhile; ends it when the collection
-   * is gone.
+   * is gone. `first`: as it was found a moment ago.
    */
   private async changeWithCollection(
     decide: (found: Found) => Promise<{ change: Partial<OwnedReshard['record']>; extra: ExtraChanges }>,
+    first?: Found | null,
   ): Promise<void> {
-    for (;;) {
-      const found = await this.collection();
+    for (let known = first; ; known = undefined) {
+      const found = known === undefined ? await this.collection() : known;
       if (found === null) return this.abandon();
       const { change, extra } = await decide(found);
       try {
@@ -680,12 +692,20 @@ export class ReshardPass {
   /** The new shards have everything, and nobody reads or writes the old ones any more. */
   private async open(): Promise<void> {
     const { from, to, identity, name } = this.owned.record;
-    const lastVersions = (await this.sealedTransfers.lookAtAll(from)).map(({ lastVersion }) => lastVersion);
     const keeps = this.isKept();
-    await this.sealedTransfers.openAll(to, Math.max(...lastVersions));
+    // Who goes on where another one stopped has not seen them sealed.
+    const lastVersions = this.isSealed
+      ? this.lastVersions
+      : (await this.sealedTransfers.lookAtAll(from)).map(({ lastVersion }) => lastVersion);
+    this.steps.note('versions');
     // Nobody writes to them before the collection's record is changed: they note each change from the first on.
-    if (keeps) await this.sealedTransfers.stageAll(to, 'tracking');
+    const [found] = await Promise.all([
+      this.collection(),
+      this.sealedTransfers.openAll(to, Math.max(...lastVersions), keeps),
+    ]);
+    this.steps.note('open');
     const sources = keeps ? (await this.sealedTransfers.lookAtAll(to)).map(sourceOf) : [];
+    this.steps.note('sources');
     const key = collectionPath(name);
     // Whoever counts the shards meanwhile counts again: it may have read the collection before, and its old shards
     // after.
@@ -702,9 +722,11 @@ export class ReshardPass {
         change,
         extra: { guards: [{ key, revision }], changes: [{ type: 'put', key, value }, counted, ...job] },
       };
-    });
+    }, found);
     if (this.owned.isEnded) return;
-    this.parts.log.info({ ...this.facts(), identity, shards: to.shards }, 'a collection has its new shards');
+    this.steps.note('record');
+    const facts = { ...this.facts(), identity, shards: to.shards, ...this.steps.facts };
+    this.parts.log.info(facts, 'a collection has its new shards');
   }
 
   /** Whether there is to be a way back: to vectors that a model makes. */
@@ -790,11 +812,7 @@ export class ReshardPass {
 
   /** Takes over the changes of all old shards, up to what they were a moment ago. Answers how many there are now. */
   private async drainAll(transfers: ShardTransfers): Promise<number> {
-    const { changesDone } = this;
-    const startMs = this.parts.clock.monotonicMs();
     const left = await inBatches([...this.sources.keys()], (shard) => this.drain(shard, transfers));
-    const taken = this.changesDone - changesDone;
-    if (taken > 0) this.textMs = (this.parts.clock.monotonicMs() - startMs) / taken;
     if (this.unmade.areTooMany) throw new QuiverError('unavailable', unmadeText(this.unmade.ids));
     return left.reduce((sum, count) => sum + count, 0);
   }
@@ -843,6 +861,7 @@ export class ReshardPass {
         shard,
       );
       if (until < 0) until = found.lastChange;
+      this.lastVersions[shard] = found.lastVersion;
       this.waiting[shard] = found.lastChange - source.change;
       // Those that are embedded anew get other vectors.
       for await (const states of transfers.statesOf(id, found.externalIds, { vectors: this.reembed === undefined })) {
@@ -851,7 +870,7 @@ export class ReshardPass {
       }
       source.change = found.upTo;
       // Texts take long: what was written meanwhile waits as well.
-      const isOld = this.reembed !== undefined && found.externalIds.length > 0;
+      const isOld = this.reembed !== undefined && found.externalIds.length > 0 && !this.isSealed;
       const { lastChange } = isOld ? await transfers.look(id, Number.MAX_SAFE_INTEGER, 1) : found;
       this.waiting[shard] = Math.max(0, lastChange - source.change);
       this.pace.note({ taken: this.changesDone, left: this.behind }, this.parts.clock.monotonicMs());
@@ -875,10 +894,11 @@ export class ReshardPass {
       const passage = item === null ? null : passageIn(to.model!, item);
       return own !== undefined && passage !== null && passageIn(to.model!, own) === passage ? own.vector : undefined;
     });
-    const anew = await this.made(
-      states.filter((_, i) => vectors[i] === undefined),
-      transfers,
-    );
+    const missing = states.filter((_, i) => vectors[i] === undefined);
+    const startMs = this.parts.clock.monotonicMs();
+    const anew = await this.made(missing, transfers);
+    const texts = missing.filter(({ item }) => item !== null).length;
+    if (texts > 0) this.textMs = (this.parts.clock.monotonicMs() - startMs) / texts;
     let next = 0;
     const made = states.map(({ externalId, item }, i) =>
       vectors[i] === undefined ? anew[next++] : { externalId, item: { ...item!, vector: vectors[i] } },

@@ -6,6 +6,7 @@ import type {
   DedupOperation,
   ShardClient,
   ShardId,
+  StageOperation,
 } from '../../../shared/contract/shard/shard-client';
 import type {
   AnswerOf,
@@ -70,9 +71,17 @@ export class ShardTransfers {
     await inBatches(idsOf(set), (id) => this.stage(id, stage, forget(id.shard)));
   }
 
-  /** Opens all shards of the set. Those that count versions go on above `versionFloor`; 0: nobody counted any. */
-  async openAll(set: ShardSet, versionFloor: number): Promise<void> {
-    await inBatches(idsOf(set), (id) => this.stage(id, 'open', 0, versionFloor === 0 ? undefined : versionFloor));
+  /**
+   * Opens all shards of the set. Those that count versions go on above `versionFloor`; 0: nobody counted any. `tracks`:
+   * from their first change on, they note what changes.
+   */
+  async openAll(set: ShardSet, versionFloor: number, tracks = false): Promise<void> {
+    const { reshard, term } = this.parts;
+    const open: StageOperation = { type: 'stage', term, reshard, stage: 'open', forget: 0 };
+    if (versionFloor !== 0) open.versionFloor = versionFloor;
+    await inBatches(idsOf(set), (id) =>
+      this.stageIn(id, tracks ? [open, { type: 'stage', term, reshard, stage: 'tracking', forget: 0 }] : [open]),
+    );
   }
 
   /** Until when what is asked of shards may take, by monotonic time; Infinity: as long as it takes. */
@@ -112,12 +121,16 @@ export class ShardTransfers {
     for (const failure of failures) if (failure !== null) throw failure.error;
   }
 
-  private async stage(id: ShardId, stage: ShardStage, forget: number, versionFloor?: number): Promise<void> {
-    const { shards, reshard, term } = this.parts;
-    const { outcomes } = await this.persistently(id, (call) =>
-      shards.write(id, [{ type: 'stage', term, reshard, stage, forget, versionFloor }], call),
-    );
-    if (outcomes[0] === 'outdated')
+  private stage(id: ShardId, stage: ShardStage, forget: number): Promise<void> {
+    const { reshard, term } = this.parts;
+    return this.stageIn(id, [{ type: 'stage', term, reshard, stage, forget }]);
+  }
+
+  /** One after the other, in one write. */
+  private async stageIn(id: ShardId, stages: StageOperation[]): Promise<void> {
+    const { shards, term } = this.parts;
+    const { outcomes } = await this.persistently(id, (call) => shards.write(id, stages, call));
+    if (outcomes.includes('outdated'))
       throw new OutdatedTerm(`shard ${id.shard} of ${id.collectionUid} is beyond term ${term}`);
   }
 

@@ -40,6 +40,8 @@ let clock: ManualClock;
 /** Ids that changed, in their order, and the texts that the items have now; null: none. */
 let changes: string[];
 let texts: Map<string, string | null>;
+/** The last version that the shard in use gave. */
+let versions: number;
 /** The term since which the shard notes its changes. */
 let since: number;
 /** Items in the shard that follows, by id, with the texts that their vectors are of. */
@@ -60,6 +62,7 @@ beforeEach(async () => {
   changes = [];
   texts = new Map();
   since = 1;
+  versions = 0;
   followed = new Map();
   isTold = true;
   staged = () => undefined;
@@ -100,7 +103,7 @@ function answerOf(
     upTo,
     externalIds: changes.slice(request.after, upTo),
     lastMark: 0,
-    lastVersion: 0,
+    lastVersion: collectionUid === 'used' ? versions : 0,
     index: null,
     vectorCount: 0,
   };
@@ -519,4 +522,103 @@ test.each([
 ] as const)('a paused job that is %s is shown as %s', async (state, shown) => {
   await reembedding(state, { isPaused: true });
   expect(reshardJob(await recordNow(), clock.wallMs()).state).toBe(shown);
+});
+
+/** What a pass asks of shards and of the store from the seal on, each once. */
+async function askedFromTheSeal(begin: () => Promise<void>): Promise<string[]> {
+  const asked: string[] = [];
+  const note = (what: string): void => void (asked.length === 0 && what !== 'used: sealed' ? 0 : asked.push(what));
+  const plain = { write: shards.write, read: shards.read };
+  jest.spyOn(shards, 'write').mockImplementation((id, operations, call) => {
+    note(`${id.collectionUid}: ${operations.map((one) => (one.type === 'stage' ? one.stage : one.type)).join(' + ')}`);
+    return plain.write(id, operations, call);
+  });
+  jest.spyOn(shards, 'read').mockImplementation((id, kind, request, call) => {
+    note(`${id.collectionUid}: ${kind}`);
+    return plain.read(id, kind, request, call);
+  });
+  const transact = store.transact.bind(store);
+  jest.spyOn(store, 'transact').mockImplementation(async (guards, some) => {
+    const put = some.find((change) => change.type === 'put' && change.key === KEY) as { value: string } | undefined;
+    const record = some.some(({ key }) => key === collectionPath('c')) ? ' with the collection' : '';
+    if (put !== undefined) note(`${reshardFromEntry({ key: KEY, value: put.value }).state}${record}`);
+    return transact(guards, some);
+  });
+  try {
+    await begin();
+    await drive();
+  } finally {
+    jest.restoreAllMocks();
+  }
+  return asked;
+}
+
+const SEALED_WITH_A_CHANGE = [
+  'used: sealed',
+  'used: transfer',
+  'used: fetch',
+  'other: fetch',
+  'other: import',
+  'used: closed',
+  'opening',
+];
+
+test('clients wait for each step once, and new shards open once the old ones are closed', async () => {
+  staged = ({ collectionUid }, stage) => {
+    if (collectionUid === 'used' && stage === 'sealed') write('late');
+  };
+  const asked = await askedFromTheSeal(() => reembedding('ready', { keepHours: 1 }));
+  expect(asked).toEqual([
+    ...SEALED_WITH_A_CHANGE,
+    'other: open + tracking',
+    'other: transfer',
+    'kept with the collection',
+  ]);
+  expect(followed.has('late')).toBe(true);
+});
+
+test('where no way back is kept, nobody waits for what would follow it', async () => {
+  staged = ({ collectionUid }, stage) => {
+    if (collectionUid === 'used' && stage === 'sealed') write('late');
+  };
+  const asked = await askedFromTheSeal(() => reembedding('ready', {}));
+  expect(asked).toEqual([...SEALED_WITH_A_CHANGE, 'other: open', 'retiring with the collection']);
+});
+
+test('who goes on where another one stopped asks the old shards for their last versions', async () => {
+  versions = 7;
+  const floors: unknown[] = [];
+  const plain = shards.write;
+  jest.spyOn(shards, 'write').mockImplementation((id, operations, call) => {
+    for (const one of operations) if (one.type === 'stage' && one.stage === 'open') floors.push(one.versionFloor);
+    return plain(id, operations, call);
+  });
+  await reembedding('opening', { keepHours: 1 });
+  await drive();
+  jest.restoreAllMocks();
+  expect(floors).toEqual([7]);
+  expect((await recordNow()).state).toBe('kept');
+});
+
+test('just before the switch a shard takes 25 writes a second, however slow the model is', async () => {
+  write('a');
+  const asked: number[] = [];
+  limited = (perSecond) => void asked.push(perSecond);
+  let fillings = 0;
+  staged = ({ collectionUid }, stage) => {
+    if (collectionUid === 'other' && stage === 'filling') fillings += 1;
+  };
+  embedded = (some) => {
+    clock.advance(some.length * 400);
+    // One that is written during each look of the last second.
+    if (fillings === 2) write(`w-${changes.length}`);
+  };
+  await reembedding('ready', {});
+  staged = ((before) => (id: ShardId, stage: ShardStage) => {
+    before(id, stage);
+    if (fillings === 2 && stage === 'filling') write('b');
+  })(staged);
+  await drive();
+  expect(asked.length).toBeGreaterThan(0);
+  expect(Math.min(...asked)).toBeGreaterThanOrEqual(25);
 });
