@@ -16,7 +16,7 @@ WORKDIR /opt/quiver
 COPY package.json package-lock.json .npmrc ./
 COPY scripts/ scripts/
 RUN node scripts/setup.mjs packages
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json tsconfig.build.json tsconfig.library.json ./
 COPY proto/ proto/
 COPY shared/ shared/
 COPY cli/ cli/

@@ -46,6 +46,7 @@ import { ApiCertificates } from './api/connections/api-certificates';
 import { type ApiServer, closeHttpServer, createHttpServer, listen } from './api/http/http-server';
 import { TlsListener } from './api/connections/tls-listener';
 import { StoreKeysService } from './service/keys/store-keys-service';
+import { OWNER } from './service/keys/caller';
 import { newSecret } from './service/keys/secret';
 import { OneTimeSignIn } from './service/keys/sign-in';
 import { openTokens, type OpenTokens } from './service/keys/tokens/open-tokens';
@@ -107,6 +108,17 @@ export interface HttpThreadForm {
   onLoad?: (load: HttpThreadLoad) => void;
   /** Tells a thread what it must know of this form; answers what ends that. */
   follow(peer: ThreadPeer): () => void;
+}
+
+/**
+ * How calls come in where nothing listens for strangers: those of whoever owns the data, who needs no key and has no
+ * limits.
+ */
+export interface OwnEntrance {
+  /** Lets calls in. Errors: invalid_parameter where that can't be. */
+  open(server: ApiServer, onError: (error: Error) => void): Promise<void>;
+  /** Lets none in any more, and resolves when those under way are answered, or after `graceMs`. */
+  close(graceMs: number): Promise<void>;
 }
 
 /**
@@ -211,6 +223,8 @@ export class ApiProcess {
     aliasTenure?: SharedTenure;
     aliasAudience?: AliasAudience;
     connections: ConnectionBounds;
+    /** Where calls come from in the place of the port; null, the default: it listens. */
+    entrance?: OwnEntrance | null;
     operations: (service: RunningService, embedding: EmbeddingRegistry) => OperationsService;
     /** Opens targets of backups. */
     openTarget: OpenTarget;
@@ -224,10 +238,15 @@ export class ApiProcess {
     httpThreads: HttpThreadForm;
   }): Promise<{ port: number; first: { secret: string; token: string } | null; modelNotice: string | null }> {
     const { config, clock, log, shutdown, instanceId } = this;
-    const { reached = (attempt) => attempt() } = parts;
+    const { reached = (attempt) => attempt(), entrance = null } = parts;
     const generated = newSecret();
     const { keys, firstSecret } = await reached(() =>
-      StoreKeysService.open({ store: parts.clusterStore, clock, apiKey: config.apiKey, generated }),
+      StoreKeysService.open({
+        store: parts.clusterStore,
+        clock,
+        apiKey: config.apiKey,
+        generated: entrance === null ? generated : null,
+      }),
     );
     const cursorSecret = await reached(() => cursorSecretIn(parts.clusterStore));
     shutdown.defer(() => keys.close());
@@ -344,7 +363,7 @@ export class ApiProcess {
     let port: number;
     let close: () => Promise<void>;
     const { duplicateHandle } = this;
-    if (config.httpThreads > 1) {
+    if (config.httpThreads > 1 && entrance === null) {
       const { catalog, aliases, embedder, stampMemory, quotas } = service;
       const threads = await this.startThreads(
         {
@@ -404,13 +423,20 @@ export class ApiProcess {
         audit,
         log,
         connections,
+        owner: entrance === null ? null : OWNER,
         ...(tls === null ? {} : { isDraining: () => tls.isDraining }),
       });
       const onError = (error: Error): void => log.error({ error }, 'the API port could not take a connection');
-      port = await (tls === null
-        ? listen(server, config.port, config.host, onError, duplicateHandle)
-        : tls.listen(config.port, config.host, onError, duplicateHandle));
-      close = () => (tls === null ? closeHttpServer(server, graceMs) : tls.close(graceMs));
+      if (entrance !== null) {
+        port = 0;
+        await entrance.open(server, onError);
+        close = () => entrance.close(graceMs);
+      } else {
+        port = await (tls === null
+          ? listen(server, config.port, config.host, onError, duplicateHandle)
+          : tls.listen(config.port, config.host, onError, duplicateHandle));
+        close = () => (tls === null ? closeHttpServer(server, graceMs) : tls.close(graceMs));
+      }
     }
     shutdown.defer(() => {
       this.readiness = { ready: false, reason: 'shutting down' };

@@ -4,6 +4,7 @@ import { RocksKeyValueStore } from '../node/engine/kv/rocks-key-value-store';
 import type { StoreBudget } from '../node/engine/kv/store-budget';
 import type { StoreNotes } from '../node/engine/kv/store-notes';
 import { isDamage, QuiverError } from '../shared/base/errors/quiver-error';
+import { ownerOf } from './folder-owner';
 import { KeyValueClusterStore } from './cluster-store/key-value-cluster-store';
 
 /** What the data folder of the embedded form holds: the collections and keys, the shards, and what is noted of both. */
@@ -15,7 +16,8 @@ export const CLUSTER_NOTE = 'cluster';
 
 /**
  * Opens the store of collections and keys, and makes it only where nothing says that there was one: beside shards, a
- * new one would list nothing of what is stored, and have another first key. Errors: storage_failed; storage_damaged
+ * new one would list nothing of what is stored, and have another first key. Errors: storage_failed, which names the
+ * process that has the folder; storage_damaged
  * with the ways out.
  */
 export async function openClusterFolder(
@@ -39,6 +41,10 @@ export async function openClusterFolder(
       throw error;
     }
   } catch (error) {
+    if (isInUse(error))
+      throw new QuiverError('storage_failed', `the data folder ${dataDir} is in use by ${ownerOf(dataDir)}`, {
+        cause: error,
+      });
     if (!isDamage(error)) throw error;
     const { place = error.message } = error.details;
     const uids = await collectionFolders(dataDir);
@@ -53,6 +59,10 @@ export async function openClusterFolder(
       { cause: error, details: { folder, ...error.details } },
     );
   }
+}
+
+function isInUse(error: unknown): boolean {
+  return ((error as Error).cause as NodeJS.ErrnoException | undefined)?.code === 'IN_USE';
 }
 
 /** Closes it, and notes how far it is. Errors: storage_failed. */

@@ -6,7 +6,7 @@
 // loading an ES module already uses libuv's thread pool, whose size is fixed at its first use.
 const { existsSync } = require('node:fs');
 const { availableParallelism } = require('node:os');
-const { join } = require('node:path');
+const { join, resolve } = require('node:path');
 const { loadProgram } = require('./load-program.cjs');
 
 const DIST = join(__dirname, '..', 'dist');
@@ -28,6 +28,9 @@ const ROLES = {
 
 /** What is run from here besides; everything else is the command line of cli/, which a service does not load. */
 const OTHERS = ['check-config', 'etcd-users', 'repair'];
+
+/** @type {Record<string, string>} */
+const PARAMETERS = { 'check-config': ' [role]', serve: ' FOLDER' };
 
 /**
  * Sets the size of libuv's thread pool for a role, unless UV_THREADPOOL_SIZE is set. No effect once the pool was used.
@@ -64,13 +67,16 @@ function run([word = '', ...rest]) {
   if (OTHERS.includes(word)) endWithOutput();
   if (Object.hasOwn(ROLES, word) && rest.length === 0) {
     become(word);
+  } else if (word === 'serve' && rest.length === 1 && !rest[0].startsWith('-')) {
+    process.env.DATA_DIR = resolve(rest[0]);
+    become('embedded');
   } else if (word === 'check-config' && !asksForHelp) {
     require(join(DIST, 'shared', 'base', 'config', 'check-config.js'));
   } else if (word === 'repair') {
     require(join(DIST, 'embedded', 'repair.js'));
   } else if (word === 'etcd-users' && rest.length === 0) {
     require(join(DIST, 'shared', 'member', 'etcd-users-command.js'));
-  } else if (asksForHelp || (!OTHERS.includes(word) && !Object.hasOwn(ROLES, word))) {
+  } else if (asksForHelp || (!OTHERS.includes(word) && word !== 'serve' && !Object.hasOwn(ROLES, word))) {
     void require(join(DIST, 'cli', 'main.js')).main(
       word === '' ? [] : [word, ...rest],
       require('../package.json').version,
@@ -78,7 +84,7 @@ function run([word = '', ...rest]) {
     );
   } else {
     process.stderr.write(
-      `usage: quiver ${word}${word === 'check-config' ? ' [role]' : ''}\nThe environment configures it: see docs/configuration.md.\n`,
+      `usage: quiver ${word}${PARAMETERS[word] ?? ''}\nThe environment configures it: see docs/configuration.md.\n`,
     );
     process.exitCode = 2;
   }

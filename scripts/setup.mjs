@@ -86,6 +86,7 @@ async function installAndCompile(log, { packagesOnly, isUnchecked }, stop) {
       ...sources,
       join(ROOT, 'tsconfig.json'),
       join(ROOT, 'tsconfig.build.json'),
+      join(ROOT, 'tsconfig.library.json'),
       join(ROOT, 'scripts', 'make', 'bundle-programs.mjs'),
     ],
     [lock],
@@ -94,7 +95,10 @@ async function installAndCompile(log, { packagesOnly, isUnchecked }, stop) {
   if (!isStamped(DIST_STAMP, sourceHash) && !(isUnchecked && isStamped(DIST_STAMP, unchecked))) {
     log('compiling TypeScript');
     if (isUnchecked) await replaceDist(unchecked, (folder) => removeTypes(sources, folder));
-    else await replaceDist(sourceHash, (folder) => compile(folder, stop));
+    else
+      await replaceDist(sourceHash, async (folder) => {
+        for (const kind of ['build', 'library']) await compile(kind, folder, stop);
+      });
   }
   const dashboardHash = hashOf(
     [...filesUnder(DASHBOARD, ''), join(ROOT, 'scripts', 'make', 'build-dashboard.mjs')],
@@ -143,12 +147,14 @@ async function replaceDist(stamp, fill) {
 }
 
 /**
+ * `kind`: of tsconfig.
+ * @param {string} kind
  * @param {string} folder
  * @param {AbortSignal} stop
  */
-function compile(folder, stop) {
+function compile(kind, folder, stop) {
   const compiler = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
-  return runBeside(process.execPath, [compiler, '-p', join(ROOT, 'tsconfig.build.json'), '--outDir', folder], stop);
+  return runBeside(process.execPath, [compiler, '-p', join(ROOT, `tsconfig.${kind}.json`), '--outDir', folder], stop);
 }
 
 /**

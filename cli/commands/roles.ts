@@ -5,6 +5,7 @@ import type { Command } from 'commander';
  * this room is loaded, so that the start of a service doesn't grow.
  */
 const ROLES: [usage: string, description: string][] = [
+  ['serve <folder>', 'run the service in one process, with the data of a folder'],
   ['embedded', 'run the service in one process; the environment configures it (docs/configuration.md)'],
   ['coordinator', 'run a coordinator of a cluster'],
   ['node', 'run a storage node of a cluster'],

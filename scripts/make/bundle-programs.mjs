@@ -7,6 +7,7 @@ import { basename, join } from 'node:path';
 const ROLES = { embedded: 'embedded/main', coordinator: 'coordinator/main', node: 'node/main' };
 const SERVING_THREADS = {
   'http-thread': 'embedded/http-thread',
+  'library-thread': 'embedded/library-thread',
   'cluster-http-thread': 'coordinator/cluster-http-thread',
   'read-thread': 'node/read-thread',
 };

@@ -10,6 +10,7 @@ import { ListenerGuard } from '../../../shared/base/process/listener-guard';
 import { acceptWide, type DuplicateHandle } from '../../../shared/base/process/wide-accept';
 import type { Clock } from '../../../shared/base/time/clock';
 import type { Tracer } from '../../../shared/base/trace/span';
+import type { Caller } from '../../service/keys/caller';
 import type { KeysService, KeyUsage } from '../../service/keys/keys-service';
 import type { Tokens } from '../../service/keys/tokens/token-verifier';
 import type { SignIn } from '../../service/keys/sign-in';
@@ -55,6 +56,8 @@ export interface HttpServerParts {
   keys: KeysService;
   /** Default: no bearer tokens are taken. */
   tokens?: Tokens | null;
+  /** Who makes all requests; null, the default: each says it by a key. */
+  owner?: Caller | null;
   usage: KeyUsage;
   rateLimiter: RateLimiter;
   /** Limits requests with a bad key, by client address. */
@@ -150,6 +153,8 @@ export class ApiServer extends Server {
 
   http2: Http2Connections | null = null;
   admission: ConnectionAdmission | null = null;
+  /** Answers a request that came by no connection, see DirectCalls. */
+  answer: (request: IncomingMessage, response: ServerResponse) => void = (_request, response) => response.destroy();
   private readonly served = new Set<Socket & { _httpMessage?: unknown }>();
 
   /** Notes a connection of HTTP/1.1, until it is closed. */
@@ -256,6 +261,7 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
   const pipeline = new Pipeline({
     keys,
     tokens: parts.tokens ?? null,
+    owner: parts.owner ?? null,
     usage,
     outcomes: service.outcomes,
     rateLimiter,
@@ -389,6 +395,7 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
     keepAliveTimeoutMs: KEEP_ALIVE_TIMEOUT_MS,
     guard,
   });
+  server.answer = (request, response) => serve(arrivalOf(request, response, false));
   server.http2 = http2;
   server.admission = connections;
   server.on(

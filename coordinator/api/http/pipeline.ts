@@ -56,6 +56,8 @@ export interface PipelineParts {
   keys: Pick<KeysService, 'authenticate'>;
   /** null: no bearer tokens are taken. */
   tokens: Tokens | null;
+  /** Who makes all requests; null: each says it by a key. */
+  owner: Caller | null;
   usage: Pick<KeyUsage, 'record'>;
   outcomes: OutcomesService;
   rateLimiter: RateLimiter;
@@ -425,6 +427,7 @@ export class Pipeline {
 
   /** The caller. Errors: unauthenticated, forbidden, rate_limited; with a bearer token, also those of its check. */
   private admit(request: IncomingMessage, exchange: Exchange): Caller | Promise<Caller> {
+    if (this.parts.owner !== null) return this.admitKnown(this.parts.owner, request, exchange);
     const secret = request.headers['x-api-key'];
     const key = typeof secret === 'string' && secret !== '' ? this.parts.keys.authenticate(secret) : null;
     return key === null || key.allowedNetworks !== null

@@ -13,6 +13,18 @@ export interface Caller extends Pick<
   token?: { subject: string; identity: string };
 }
 
+/** Whoever the data belong to, by whom alone they are reached: as key 1, without limits. */
+export const OWNER: Caller = Object.freeze({
+  id: 1,
+  name: 'default',
+  role: 'admin',
+  collections: null,
+  allowedNetworks: null,
+  rateLimitPerMinute: null,
+  quota: null,
+  expiresAt: null,
+});
+
 /** The requests of all tokens are counted together under this id, which no key has: subjects are without number. */
 export const TOKENS_USAGE_ID = 0;
 

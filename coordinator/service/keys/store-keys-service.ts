@@ -50,7 +50,8 @@ export class StoreKeysService implements KeysService {
   }
 
   /**
-   * Ensures that key 1 exists (its secret is `apiKey` if set, or else `generated`) and starts to follow the store.
+   * Ensures that key 1 exists (its secret is `apiKey` if set, or else `generated`; null: it has none yet) and starts to
+   * follow the store.
    * `firstSecret` is key 1's secret if that is the generated one, to be shown once; otherwise null. Errors:
    * unavailable; whoever tries again gives the same secret.
    */
@@ -58,7 +59,7 @@ export class StoreKeysService implements KeysService {
     store: ClusterStore;
     clock: Clock;
     apiKey: string | undefined;
-    generated?: string | undefined;
+    generated?: string | null | undefined;
   }): Promise<{ keys: StoreKeysService; firstSecret: string | null }> {
     const firstSecret = await ensureDefaultKey(options);
     const keys = new StoreKeysService(options);

@@ -27,6 +27,24 @@ describe('API_KEY', () => {
     expect(second.keys.authenticate(first.firstSecret as string)?.id).toBe(1);
   });
 
+  test('not wanted: key 1 has no secret until a start wants one, and keeps that', async () => {
+    for (const apiKey of [undefined, 'one']) {
+      const store = await storeOver();
+      const unwanted = (): ReturnType<typeof StoreKeysService.open> =>
+        StoreKeysService.open({ store, clock, apiKey: undefined, generated: null });
+      const { keys, firstSecret } = await unwanted();
+      expect(firstSecret).toBeNull();
+      expect(keys.authenticate('')).toBeNull();
+      expect((await keys.list()).map(({ id, role }) => ({ id, role }))).toEqual([{ id: 1, role: 'admin' }]);
+      const wanted = await StoreKeysService.open({ store, clock, apiKey });
+      const secret = apiKey ?? (wanted.firstSecret as string);
+      expect(wanted.firstSecret).toBe(apiKey === undefined ? secret : null);
+      expect(wanted.keys.authenticate(secret)?.id).toBe(1);
+      expect((await unwanted()).keys.authenticate(secret)?.id).toBe(1);
+      expect((await StoreKeysService.open({ store, clock, apiKey })).firstSecret).toBeNull();
+    }
+  });
+
   test('set: never handed out', async () => {
     const store = await storeOver();
     expect((await StoreKeysService.open({ store, clock, apiKey: 'one' })).firstSecret).toBeNull();

@@ -1,0 +1,44 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * Which process has the folder open: for the message to whoever wants it meanwhile. What keeps others out is the lock
+ * of the store, which ends with its process, however that ends; this file may stay behind, and then says nothing.
+ */
+const OWNER_FILE = 'owner.json';
+/** Of a command line, in a message. */
+const SHOWN_MAX = 120;
+
+interface FolderOwner {
+  pid: number;
+  /** Its command line. */
+  program: string;
+}
+
+/** Notes this process as the one that has the folder, whose store it has locked. Answers what ends that. */
+export function noteOwner(dataDir: string): () => void {
+  const file = join(dataDir, OWNER_FILE);
+  const owner: FolderOwner = { pid: process.pid, program: process.argv.join(' ').slice(0, SHOWN_MAX) };
+  try {
+    writeFileSync(file, `${JSON.stringify(owner)}\n`, { mode: 0o600 });
+  } catch {
+    // A full disk. Others are kept out all the same.
+  }
+  return () => {
+    try {
+      rmSync(file, { force: true });
+    } catch {
+      // As above.
+    }
+  };
+}
+
+/** For a message about a folder that is in use: by which process, as far as that is known. */
+export function ownerOf(dataDir: string): string {
+  try {
+    const { pid, program } = JSON.parse(readFileSync(join(dataDir, OWNER_FILE), 'utf8')) as FolderOwner;
+    return pid === process.pid ? `this process (${pid}), which opens it once` : `another process: ${pid} (${program})`;
+  } catch {
+    return 'another process';
+  }
+}
