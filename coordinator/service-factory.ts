@@ -57,6 +57,7 @@ import { DocumentTurns } from './jobs/documents/document-turns';
 import type { WaitingFiles } from './jobs/documents/waiting-files';
 import { DocumentService } from './service/documents/document-service';
 import type { DocumentParser } from './service/documents/formats/document-parser';
+import { measuredBeside } from './service/documents/measured-passages';
 import { StoredDocuments } from './service/documents/stored-documents';
 import type { EmbeddingProvider } from './models/embedding-provider';
 import type { LanguageModels } from './models/language/language-model';
@@ -340,11 +341,15 @@ export function createService(options: {
     workerFile: options.projectionWorker,
   });
   const aggregates = new ShardedAggregatesService({ catalog, shards, scatter, search, clock });
-  const measure = async (name: string, texts: string[]) =>
-    embedder.measure(catalog.known(name) ?? (await catalog.find(name)), texts);
+  const measuring = async (name: string, metadata: string) => {
+    const collection = catalog.known(name) ?? (await catalog.find(name));
+    return measuredBeside(collection.embedding, metadata, (texts) =>
+      embedder.measure(catalog.known(name) ?? collection, texts),
+    );
+  };
   const uploads = new DocumentService({
     collections,
-    measure,
+    measuring,
     vectors,
     keyQuotas,
     store,

@@ -4,8 +4,10 @@ import type { Resharder } from '../../coordinator/jobs/reshard/resharder';
 import type { EmbeddingModel } from '../../coordinator/models/embedding-provider';
 import type { RunningService } from '../../coordinator/service-factory';
 import type { ReembedRequest } from '../../coordinator/service/service';
+import type { Once } from '../../coordinator/service/idempotency/write-dedup';
 import { isQuiverError, QuiverError } from '../../shared/base/errors/quiver-error';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
+import { parseFilter } from '../../shared/contract/filter/parse-filter';
 import { eventually } from '../support/eventually';
 import { fetched } from '../support/http/whole-pages';
 import { newCollection, PlainEmbedding, plainService } from '../support/shards/plain-service';
@@ -68,6 +70,20 @@ interface Item {
   metadata: string;
 }
 
+/**
+ * Makes a write that may be made again until it is known what became of it: shards are dropped as soon as others have
+ * taken over, also under a write.
+ */
+async function surely(write: () => Promise<unknown>): Promise<void> {
+  for (let isUnknown = true; isUnknown;) {
+    isUnknown = false;
+    await write().catch((error: unknown) => {
+      if (!isQuiverError(error) || error.kind !== 'commit_unknown') throw error;
+      isUnknown = true;
+    });
+  }
+}
+
 /** Clients that write items of their own, and remember them. */
 class Story {
   readonly items = new Map<string, Item>();
@@ -106,14 +122,15 @@ class Story {
   }
 
   async put(externalId: string, { text, metadata }: Item): Promise<void> {
-    await this.service.vectors.upsert(COLLECTION, [{ externalId, source: { text }, metadata, text }]);
+    await surely(() => this.service.vectors.upsert(COLLECTION, [{ externalId, source: { text }, metadata, text }]));
     this.items.set(externalId, { text, metadata });
   }
 
   /** Another text beside the metadata that there are. */
   private async putText(externalId: string, { metadata }: Item, n: number): Promise<void> {
     const text = `${externalId} again ${n}`;
-    await this.service.vectors.upsert(COLLECTION, [{ externalId, source: { text }, metadata: undefined, text }]);
+    const item = { externalId, source: { text }, metadata: undefined, text };
+    await surely(() => this.service.vectors.upsert(COLLECTION, [item]));
     this.items.set(externalId, { text, metadata });
   }
 
@@ -128,7 +145,7 @@ class Story {
         else if (known === undefined || draw < 0.5)
           await this.put(externalId, { text: `${externalId} ${n}`, metadata: `{"n":${n}}` });
         else if (draw < 0.65) {
-          await this.service.vectors.delete(COLLECTION, [externalId]);
+          await surely(() => this.service.vectors.delete(COLLECTION, [externalId]));
           this.items.delete(externalId);
         } else await this.patch(externalId, known, { n, isText: draw < 0.85 });
         this.writes += 1;
@@ -146,12 +163,13 @@ class Story {
     { n, isText }: { n: number; isText: boolean },
   ): Promise<void> {
     const patched = isText ? `${externalId} patched ${n}` : undefined;
-    await this.service.vectors.patch(COLLECTION, {
+    const patch = {
       externalId,
       vector: undefined,
       text: patched,
       metadata: isText ? undefined : { json: `{"p":${n}}`, replaces: false, bytesMax: 1_000, fieldsMax: 10 },
-    });
+    };
+    await surely(() => this.service.vectors.patch(COLLECTION, patch));
     this.items.set(externalId, {
       text: patched ?? text,
       metadata: isText ? metadata : JSON.stringify({ ...(JSON.parse(metadata) as object), p: n }),
@@ -564,6 +582,60 @@ test('it rests while it is paused, and is cancelled without a trace', async () =
     await story.reaches(id, 'cancelled');
     expect(await story.differences(OLD)).toEqual([]);
     await eventually('one set of shards is left', () => node.host.shardCount === 2);
+  } finally {
+    await resharder.close();
+    await close();
+  }
+});
+
+test('what was done under a key before the switch is answered as then; others are judged anew', async () => {
+  const { story, close } = await started(2, seed);
+  const { service } = story;
+  const { vectors } = service;
+  const resharder = await service.driveReshards(ONLY_DRIVER, 0);
+  const once = (token: string): Once => ({
+    token: token.padStart(32, '0'),
+    digest: 'd'.repeat(32),
+    sealingKey: 'e'.repeat(64),
+    repeated: () => undefined,
+  });
+  const own = { source: { vector: vectorOf('given', OLD.dim, 'own') }, vectorModel: OLD.name, metadata: '{"n":-1}' };
+  const items = ['a', 'b'].map((externalId) => ({ ...own, externalId, text: externalId }));
+  const patch = { externalId: 'a', vector: vectorOf('given', OLD.dim, 'other'), text: 'c', metadata: undefined };
+  const filter = parseFilter({ n: -1 })!;
+  const change = { metadata: { json: '{"n":-2}', replaces: false, bytesMax: 1_000, fieldsMax: 10 } };
+  /** The writes under keys that end with `end`. */
+  const write = async (end: string): Promise<PromiseSettledResult<unknown>[]> => {
+    const upserted = async (skips: boolean) => {
+      const { statuses, versions } = await vectors.upsert(COLLECTION, items, { once: once(`1${end}`), skips });
+      return { statuses, versions };
+    };
+    const outcomes: PromiseSettledResult<unknown>[] = [];
+    for (const run of [
+      () => upserted(false),
+      () => upserted(true),
+      () => vectors.patch(COLLECTION, patch, { once: once(`2${end}`) }),
+      () => vectors.updateByFilter(COLLECTION, filter, change, { once: once(`3${end}`) }),
+    ])
+      outcomes.push((await Promise.allSettled([run()]))[0]);
+    return outcomes;
+  };
+  try {
+    await story.fill(4);
+    const first = await write('a');
+    expect(first.map(({ status }) => status)).toEqual(Array(4).fill('fulfilled'));
+    const { id } = await service.collections.reembed(
+      COLLECTION,
+      request({ template: '{{n}} {{text}}', switch: 'auto', keepHours: 0 }),
+    );
+    await story.reaches(id, 'done');
+    expect(await write('a')).toEqual(first);
+    expect(await write('b')).toMatchObject([
+      { reason: { kind: 'dimension_mismatch' } },
+      { value: { statuses: ['invalid', 'invalid'] } },
+      { reason: { kind: 'dimension_mismatch' } },
+      { reason: { kind: 'invalid_parameter', message: expect.stringContaining('(embedding.template)') } },
+    ]);
   } finally {
     await resharder.close();
     await close();

@@ -38,7 +38,7 @@ import { Company } from './company';
 import { DocumentEmbedder } from './document-embedder';
 import { DocumentSteps, firstStep, STORING, tokenIn, wroteNothing } from './document-steps';
 import type { DocumentRoom } from './document-room';
-import { measuredBeside } from './measured-passages';
+import { measuredBeside } from '../../service/documents/measured-passages';
 import { type DocumentTurns, endOfTurn } from './document-turns';
 import { passing, unresolved } from './passing-errors';
 import type { WaitingFiles } from './waiting-files';

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Clock } from '../../../shared/base/time/clock';
+import { ownTurn } from '../../../shared/base/time/work-slices';
 import { inTime } from '../../../shared/base/time/deadline';
 import type { EmbeddingKind, EmbeddingModel, EmbeddingProvider } from '../../models/embedding-provider';
 import { passageOf, type PassageSource } from '../../models/passage-template';
@@ -24,6 +25,20 @@ const LEAST_PAGE_ITEMS = 16;
 export function passageIn({ embedding }: Pick<SetModel, 'embedding'>, item: PassageSource): string | null {
   const passage = passageOf(embedding, item);
   return passage === null || passage.trim() === '' ? null : passage;
+}
+
+/** The same of each item, in turns: those of a page may have megabytes of metadata. null: also where there is none. */
+export async function passagesIn(
+  model: Pick<SetModel, 'embedding'>,
+  items: readonly (PassageSource | null)[],
+): Promise<(string | null)[]> {
+  const passages: (string | null)[] = [];
+  for (const item of items) {
+    const turn = model.embedding?.template === undefined ? undefined : ownTurn();
+    if (turn !== undefined) await turn;
+    passages.push(item === null ? null : passageIn(model, item));
+  }
+  return passages;
 }
 
 interface ItemEmbedding {
@@ -62,7 +77,10 @@ export class ItemEmbedder {
     states: ItemState[],
     { drops, isAwaited = false, stop, untilMs = Infinity }: ItemEmbedding,
   ): Promise<ItemState[]> {
-    const passages = states.map(({ item }) => (item === null ? null : passageIn(model, item)));
+    const passages = await passagesIn(
+      model,
+      states.map(({ item }) => item),
+    );
     const textless = states.find(({ item }, i) => item !== null && passages[i] === null);
     if (textless !== undefined && !drops)
       throw new QuiverError(

@@ -3,7 +3,7 @@ import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Clock } from '../../../shared/base/time/clock';
 import { type CollectionEmbedding, embeddingKey, modelNameOf } from '../../models/collection-embedding';
 import { PassageTemplate } from '../../models/passage-template';
-import type { CollectionObstacle } from '../../service/collections/collection-obstacle';
+import { type CollectionObstacle, templateObstacle } from '../../service/collections/collection-obstacle';
 import type { CollectionRecord } from '../../service/collections/collection-record';
 import {
   type Reembed,
@@ -57,7 +57,8 @@ export class ReembedRequests {
     const { onNoText, compare } = input;
     const template = PassageTemplate.kept(input.template);
     const embedding = { ...input.embedding, ...(template !== undefined && { template }) };
-    const reason = obstacle('reembeds', 'texts of a collection can be embedded anew');
+    const reason =
+      obstacle('reembeds', 'texts of a collection can be embedded anew') ?? templateObstacle(embedding, obstacle);
     if (reason !== null) throw new QuiverError('unavailable', reason);
     const seen = await this.parts.collection(name);
     const dim = await this.dimensionOf(seen, input);

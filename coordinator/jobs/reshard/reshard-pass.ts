@@ -32,7 +32,7 @@ import {
 } from '../../service/collections/reshard-record';
 import { DroppedItems } from './dropped-items';
 import { textlessItems } from './textless-items';
-import { passageIn } from './item-embedder';
+import { passagesIn } from './item-embedder';
 import { PauseSteps } from './pause-steps';
 import { type Reembedding, reembedResult } from './reembedding';
 import { shownIds, UnmadeItems, unmadeText } from './unmade-items';
@@ -63,11 +63,11 @@ const TEXT_PAGES_AHEAD = 3;
 /** They are left to be embedded while clients wait only if that takes no longer. */
 const TEXTS_LEFT_MS = 500;
 /**
- * Just before the old shards are sealed: texts are left that take no longer, it is tried for so long, and clients may
- * write this share of what is embedded meanwhile. But a shard takes so many writes a second in any case: who waits
- * longer for the next one waits longer than what this is to save.
+ * Just before the old shards are sealed: it is tried for so long to leave no text, and clients may write this share of
+ * what is embedded meanwhile. But a shard takes so many writes a second in any case: who waits longer for the next one
+ * waits longer than what this is to save.
  */
-const LAST_TEXTS = { leftMs: 20, forMs: 1_000, share: 0.25, leastOfShard: 25 };
+const LAST_TEXTS = { forMs: 1_000, share: 0.25, leastOfShard: 25 };
 /** With more changes that can't be taken over, the vectors of before are not kept: the shards in use note each. */
 const KEPT_BEHIND_MAX = 200_000;
 /** The same of what waits while a job is paused. */
@@ -578,7 +578,7 @@ export class ReshardPass {
     const untilMs = clock.monotonicMs() + LAST_TEXTS.forMs;
     for (;;) {
       const left = await this.drainAll(transfers);
-      if (left * this.textMs <= LAST_TEXTS.leftMs || clock.monotonicMs() >= untilMs) return;
+      if (left === 0 || clock.monotonicMs() >= untilMs) return;
       const least = LAST_TEXTS.leastOfShard * this.owned.record.from.shards;
       this.pace.slow(Math.max(least, (LAST_TEXTS.share * 1000) / this.textMs));
     }
@@ -863,10 +863,18 @@ export class ReshardPass {
       if (until < 0) until = found.lastChange;
       this.lastVersions[shard] = found.lastVersion;
       this.waiting[shard] = found.lastChange - source.change;
+      // Few are looked at in both sets at once, as clients may wait.
+      const there = found.externalIds.length > this.leftMax ? null : this.thereAlready(found.externalIds, transfers);
+      there?.catch(() => undefined);
       // Those that are embedded anew get other vectors.
       for await (const states of transfers.statesOf(id, found.externalIds, { vectors: this.reembed === undefined })) {
         if (this.reembed === undefined) await transfers.import(to, states);
-        else await this.followTexts(states, transfers);
+        else
+          await this.followTexts(
+            states,
+            (await there) ?? (await this.thereAlready(idsIn(states), transfers)),
+            transfers,
+          );
       }
       source.change = found.upTo;
       // Texts take long: what was written meanwhile waits as well.
@@ -885,15 +893,20 @@ export class ReshardPass {
   }
 
   /** Takes over items as they are now, with vectors of their texts. One whose text stayed keeps its vector. */
-  private async followTexts(states: ItemState[], transfers: ShardTransfers): Promise<void> {
+  private async followTexts(
+    states: ItemState[],
+    there: ReadonlyMap<string, StoredItem>,
+    transfers: ShardTransfers,
+  ): Promise<void> {
     const { to } = this.owned.record;
     const reembed = this.reembed!;
-    const there = await this.thereAlready(states, transfers);
-    const vectors = states.map(({ externalId, item }) => {
-      const own = there.get(externalId);
-      const passage = item === null ? null : passageIn(to.model!, item);
-      return own !== undefined && passage !== null && passageIn(to.model!, own) === passage ? own.vector : undefined;
-    });
+    const owns = states.map(({ externalId }) => there.get(externalId) ?? null);
+    const passages = await passagesIn(
+      to.model!,
+      states.map(({ item }, i) => (owns[i] === null ? null : item)),
+    );
+    const ofOwns = await passagesIn(to.model!, owns);
+    const vectors = owns.map((own, i) => (passages[i] !== null && passages[i] === ofOwns[i] ? own!.vector : undefined));
     const missing = states.filter((_, i) => vectors[i] === undefined);
     const startMs = this.parts.clock.monotonicMs();
     const anew = await this.made(missing, transfers);
@@ -910,12 +923,12 @@ export class ReshardPass {
         this.dropped.note(externalId, item !== null && made[i].item === null);
   }
 
-  /** What there is of these ids in the shards that follow. */
+  /** What there is of these ids in the shards that follow; nothing of a reshard, which takes vectors as they are. */
   private async thereAlready(
-    states: readonly ItemState[],
+    ids: readonly string[],
     transfers: ShardTransfers,
   ): Promise<ReadonlyMap<string, StoredItem>> {
-    const ids = states.map(({ externalId }) => externalId);
+    if (this.reembed === undefined || ids.length === 0) return new Map();
     try {
       const found = await transfers.statesIn(this.owned.record.to, ids, { filling: true });
       return new Map(found.flatMap(({ externalId, item }) => (item === null ? [] : [[externalId, item]])));
@@ -1038,6 +1051,10 @@ class ForgottenChanges extends QuiverError {
   constructor(message: string) {
     super('storage_failed', message);
   }
+}
+
+function idsIn(states: readonly ItemState[]): string[] {
+  return states.map(({ externalId }) => externalId);
 }
 
 /** How far shards are copied that are tracking since they were opened. */

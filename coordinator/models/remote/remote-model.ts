@@ -3,7 +3,7 @@ import type { EmbeddingModel, EmbedOptions } from '../embedding-provider';
 import type { EmbeddingDispatcher } from '../transformers/embedding-dispatcher';
 import { laneOf } from '../transformers/text-queue';
 import type { RemoteEmbedder, RemoteObserver } from './remote-embedder';
-import { guessedTokens, type TokenBudget } from './token-budget';
+import { BeyondJobsShare, guessedTokens, type TokenBudget } from './token-budget';
 import { type VectorCache, vectorDigest } from './vector-cache';
 
 /** Vectors that are looked for on the disk at once. */
@@ -39,7 +39,7 @@ export class RemoteModel implements EmbeddingModel {
   }
 
   async embed(texts: string[], { kind, prefix = '', isOfJob, onCut }: EmbedOptions): Promise<Float32Array[]> {
-    const { charactersMax, provider, dispatcher, cache, budget, observer } = this.options;
+    const { charactersMax, provider, dispatcher, cache, observer } = this.options;
     const sent = texts.map((text, index) => {
       const left = prefix.length + text.length - charactersMax;
       if (left > 0) onCut?.({ index, read: charactersMax, left, unit: 'characters', isMore: false });
@@ -58,8 +58,8 @@ export class RemoteModel implements EmbeddingModel {
     }
     const missing = [...vectors].filter(([, vector]) => vector === null).map(([text]) => text);
     if (vectors.size > missing.length) observer.cached(provider, vectors.size - missing.length);
-    const make = (): Promise<Float32Array[]> => dispatcher.embed(missing, laneOf({ kind, isOfJob }));
-    const made = await (isOfJob === true && missing.length > 0 ? budget.ofJob(guessedTokens(missing), make) : make());
+    const make = (some: string[]): Promise<Float32Array[]> => dispatcher.embed(some, laneOf({ kind, isOfJob }));
+    const made = await (isOfJob === true && missing.length > 0 ? this.madeOfJob(missing, make) : make(missing));
     missing.forEach((text, i) => vectors.set(text, made[i]));
     // Who gets a vector may change it, so a text that comes twice has one for each.
     const given = new Set<string>();
@@ -71,6 +71,18 @@ export class RemoteModel implements EmbeddingModel {
       }
       return vector.slice();
     });
+  }
+
+  /** Where all of them are beyond what is left for jobs, the first ones may not be: they are kept then. */
+  private async madeOfJob(texts: string[], make: (some: string[]) => Promise<Float32Array[]>): Promise<Float32Array[]> {
+    try {
+      return await this.options.budget.ofJob(guessedTokens(texts), () => make(texts));
+    } catch (error) {
+      if (!(error instanceof BeyondJobsShare) || texts.length === 1) throw error;
+      const middle = Math.ceil(texts.length / 2);
+      const first = await this.madeOfJob(texts.slice(0, middle), make);
+      return [...first, ...(await this.madeOfJob(texts.slice(middle), make))];
+    }
   }
 
   /** Resolves when the disk has all that was made. */

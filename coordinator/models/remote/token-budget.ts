@@ -20,6 +20,13 @@ interface Taken {
   tokens: number;
 }
 
+/** What a job asks for is more than is left for jobs. Less of it may be there. */
+export class BeyondJobsShare extends QuiverError {
+  constructor(message: string) {
+    super('rate_limited', message);
+  }
+}
+
 /**
  * The tokens that all processes of a cluster may spend with one provider in a day (UTC). They are taken from the
  * cluster store before a call, and what the provider counts is settled after it. So a process that dies spends what it
@@ -57,8 +64,8 @@ export class TokenBudget {
   }
 
   /**
-   * Runs what takes about so many for a job. Errors: those of `run`; rate_limited when jobs have to leave the rest of
-   * the day to others; unavailable.
+   * Runs what takes about so many for a job. Errors: those of `run`; BeyondJobsShare when jobs have to leave the rest
+   * of the day to others; unavailable.
    */
   async ofJob<Result>(tokens: number, run: () => Promise<Result>): Promise<Result> {
     if (this.options.perDay === 0) return run();
@@ -76,8 +83,7 @@ export class TokenBudget {
     const { provider, perDay } = this.options;
     // No day would have room for it.
     if (tokens > perDay * JOBS_SHARE)
-      throw new QuiverError(
-        'rate_limited',
+      throw new BeyondJobsShare(
         `A job embeds texts of about ${tokens} tokens at once, and jobs may use ${Math.floor(perDay * JOBS_SHARE)} of the ` +
           `${perDay} tokens that the embedding provider "${provider}" may use in a day (tokens_per_day): raise that`,
       );
@@ -125,8 +131,7 @@ export class TokenBudget {
 
   private leftToOthers(): QuiverError {
     const { provider, perDay } = this.options;
-    return new QuiverError(
-      'rate_limited',
+    return new BeyondJobsShare(
       `Jobs leave a fifth of the ${perDay} tokens that the embedding provider "${provider}" may use in a day ` +
         'to searches and writes (tokens_per_day); they go on at 00:00 UTC',
     );

@@ -17,6 +17,11 @@ function analysersObstacle(fields: KeywordFields | null | undefined, obstacle: C
   return haveAnalysers(fields) ? obstacle('field-analysers', 'keyword_fields can have an analyser') : null;
 }
 
+/** Who does not know templates makes vectors of texts alone, also where the collection's are of more. */
+export function templateObstacle(embedding: NewCollection['embedding'], obstacle: CollectionObstacle): string | null {
+  return embedding?.template === undefined ? null : obstacle('passage-templates', 'vectors can be made of a template');
+}
+
 /** Errors: unavailable when a member does not know synonyms, and would not keep them. */
 export function checkSynonyms(synonyms: NewCollection['synonyms'] | null, obstacle: CollectionObstacle): void {
   const reason =
@@ -48,6 +53,7 @@ export function checkFeatures(
     keywordFields === undefined ? null : obstacle('keyword-fields', 'collections can have keyword_fields'),
     analysersObstacle(keywordFields, obstacle),
     embedding === undefined ? null : obstacle('collection-models', 'collections can have an embedding'),
+    templateObstacle(embedding, obstacle),
     isUnspaced(language) ? obstacle('unspaced-languages', `their language can be ${language}`) : null,
   ];
   const reason = reasons.find((one) => one !== null);

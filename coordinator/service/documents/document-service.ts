@@ -26,8 +26,8 @@ import { type OtherUploaders, UploadRecovery } from './upload-recovery';
 
 export interface DocumentServiceOptions {
   collections: Pick<CollectionsService, 'get'>;
-  /** Measures chunks for the model of a collection; default: none is too long for it. */
-  measure?: (collection: string, texts: string[]) => ReturnType<MeasureTexts>;
+  /** What measures chunks with such metadata for the model of a collection; default: none is too long for it. */
+  measuring?: (collection: string, metadata: string) => Promise<MeasureTexts>;
   vectors: Pick<VectorsService, 'upsert' | 'delete'>;
   keyQuotas: KeyQuotaAdmission;
   store: ClusterStore;
@@ -121,18 +121,19 @@ export class DocumentService implements Pick<DocumentsService, 'upload'> {
     const startedMs = clock.monotonicMs();
     const { createdAt } = await this.options.collections.get(collection);
     checkFileType(file.name);
-    const measure: MeasureTexts = async (texts) => (await this.options.measure?.(collection, texts)) ?? null;
+    const documentId = randomUUID();
+    const source = storedFileName(file.name);
+    const { measuring = async () => async () => null } = this.options;
     const batches = batchesOf(
       fittedChunks(
         readTextFile(file.content, config.uploadBytesMax),
         { size: chunkSizeWithin(config), overlap: config.chunkOverlap },
-        measure,
+        await measuring(collection, chunkItem(documentId, 0, source, '').metadata!),
       ),
     );
     const first = await batches.next();
     if (first.done === true) throw new QuiverError('invalid_parameter', 'The file is empty');
-    const documentId = randomUUID();
-    const document = { documentId, collection, createdAt, source: storedFileName(file.name) };
+    const document = { documentId, collection, createdAt, source };
     const charges = writer === undefined ? null : new UploadCharges(this.options.keyQuotas, writer, clock.wallMs());
     const written = await this.recovery.guarded(documentId, () =>
       this.write(document, first.value, batches, { dedup, expiryGiven: file.expiresAt, charges }),

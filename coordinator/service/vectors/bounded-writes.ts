@@ -78,10 +78,18 @@ export class BoundedWrites {
     { once, writer, settle, token, remake }: BoundedWriteOptions,
   ): Promise<ItemResult[]> {
     const { writes } = this.parts;
+    // What has vectors of another model by then is taken over with such ones: that is what it comes to.
+    let { dim } = collection;
+    const remaking: RemakeVectors | undefined =
+      remake &&
+      (async (current, left) => {
+        await remake(current, left);
+        ({ dim } = current);
+      });
     const make = (by?: Once, settling?: () => Promise<void>): Promise<ItemResult[]> =>
       token === undefined
-        ? writes.write(collection, operations, call, by, settling, remake)
-        : writes.writeRevocable(collection, operations, call, token, remake);
+        ? writes.write(collection, operations, call, by, settling, remaking)
+        : writes.writeRevocable(collection, operations, call, token, remaking);
     if (!BoundedWrites.areBounded(collection, writer)) return make(once, settle);
     const ids = operations.flatMap(({ type, externalId }) => (type === 'upsert' ? [externalId] : []));
     const whole = writtenBy(operations, collection.dim);
@@ -115,7 +123,7 @@ export class BoundedWrites {
       else
         admission?.settle(
           results.filter(({ outcome }) => outcome === 'inserted').length,
-          storedOf(operations, results, whole, collection.dim),
+          storedOf(operations, results, dim === collection.dim ? whole : writtenBy(operations, dim), dim),
         );
       return results;
     } catch (error) {

@@ -46,6 +46,8 @@ export async function writeMatchingOnce<Collection extends ShardedCollection & {
     scatter: ScatterGather;
     sets: Pick<ShardSets<Collection>, 'inOne'>;
     clock: Pick<Clock, 'wallMs'>;
+    /** Throws where no more of it may be done; what was done before is answered in any case. */
+    mayGoOn?: (current: Collection) => void;
   },
   collection: Collection,
   write: FilteredWrite,
@@ -54,7 +56,7 @@ export async function writeMatchingOnce<Collection extends ShardedCollection & {
 ): Promise<FilteredResult> {
   const pass = new OncePass(parts, write, call, once);
   try {
-    await parts.sets.inOne(collection, call, (current) => pass.run(current));
+    await parts.sets.inOne(collection, call, (current) => pass.run(current, () => parts.mayGoOn?.(current)));
   } catch (error) {
     throw pass.result.done === 0 || !isQuiverError(error) ? error : brokenOff(error, pass.result.done, write);
   }
@@ -88,14 +90,15 @@ class OncePass {
     };
   }
 
-  /** Errors: resharded; those of the shards. */
-  async run(collection: ShardedCollection & { dim: number }): Promise<void> {
+  /** Errors: resharded; those of the shards, and of `mayGoOn`. */
+  async run(collection: ShardedCollection & { dim: number }, mayGoOn: () => void): Promise<void> {
     const { scatter, shards, clock } = this.parts;
     const { call, once } = this;
     const marks = await dedupRecordsOf(this.parts, collection, once, clock.wallMs(), call);
     this.passes = marks.map((dedup, shard) => passOf(dedup, { shards: collection.shards, shard }, once));
     this.earlier = marks.flatMap((dedup) => (dedup?.earlier ?? []).map((progress) => fromProgress(progress, once)));
     if (isComplete(this.earlier)) return;
+    if (this.open().length > 0) mayGoOn();
     const limit = pageItemsOf(collection.dim);
     for (let open = this.open(); open.length > 0; open = this.open()) {
       const bytesMax = foundBytesOf(open.length);

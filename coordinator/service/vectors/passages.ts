@@ -1,5 +1,6 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { NO_VERSION } from '../../../shared/contract/shard/shard-client';
+import { ownTurn } from '../../../shared/base/time/work-slices';
 import type { PassageTemplate } from '../../models/passage-template';
 import { NO_HOLD } from '../answer-hold';
 import type { CollectionRecord } from '../collections/collection-record';
@@ -48,12 +49,18 @@ export class Passages {
           seen.set(externalId, item === null ? NO_VERSION : (item.version ?? item.stamp));
           if (item !== null) metadataOf.set(externalId, item.metadata);
         }
-    const passages = items.map(({ externalId, source, metadata }) => {
+    const passages: (string | null | undefined)[] = [];
+    for (const { externalId, source, metadata } of items) {
       if (metadata !== undefined) metadataOf.set(externalId, metadata);
-      return source.vector === undefined
-        ? template.passageOf({ text: source.text, metadata: metadataOf.get(externalId) ?? '{}' })
-        : undefined;
-    });
+      if (source.vector !== undefined) {
+        passages.push(undefined);
+        continue;
+      }
+      // A thousand items with long metadata take seconds.
+      const turn = ownTurn();
+      if (turn !== undefined) await turn;
+      passages.push(template.passageOf({ text: source.text, metadata: metadataOf.get(externalId) ?? '{}' }));
+    }
     // Of an id that is there twice, the version changes in between.
     const count = new Map<string, number>();
     for (const { externalId } of items) count.set(externalId, (count.get(externalId) ?? 0) + 1);

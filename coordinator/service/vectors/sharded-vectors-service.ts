@@ -1,4 +1,4 @@
-import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Filter } from '../../../shared/contract/filter/filter';
 import type { WritesEncoded } from '../routing/encoded-writes';
 import { type Expiring, expiryTime } from '../../../shared/contract/writes/expiry';
@@ -55,7 +55,7 @@ import { asGiven, type ItemResult, ItemWrites, type Judged, partlyWritten, type 
 import { OrderedItems } from './ordered-items';
 import { NOTHING_SEEN, passageless, Passages, type SeenVersions } from './passages';
 import { isOvertaken, PATCH_ATTEMPTS_MAX, type PatchedVector, RemadeVectors, UNTOUCHED_VECTOR } from './remade-vector';
-import { UnboundVectors, unboundOf } from './unbound-vectors';
+import { repeatedOf, UnboundVectors, unboundOf } from './unbound-vectors';
 import { vectorNotFound } from './vector-not-found';
 import { zeroVectors } from './zero-vectors';
 import { mergedPlaces, orderedPages } from './ordered-scroll';
@@ -160,11 +160,17 @@ export class ShardedVectorsService implements VectorsService {
     const errors = new Map<number, QuiverError>();
     let valid: VectorInput[] = [];
     let texts: string[] = [];
+    const knownOf = (some: VectorInput[]): Promise<ItemResult[] | null> =>
+      this.writes.known(collection, judgedOf(some, skips), call, once!);
+    let known: ItemResult[] | null = null;
     for (let i = 0; i < items.length; i += 1) {
       const { source, vectorModel } = items[i];
       if ((source.vector !== undefined && source.vector.length !== collection.dim) || vectorModel !== undefined) {
         const error = misfitOf(collection, items[i], isSingle ? null : (places?.[i] ?? i));
         if (error !== null) {
+          // All of it may have been done when it fitted.
+          if (once !== undefined && errors.size === 0) known = await knownOf(items);
+          if (known !== null) break;
           if (!skips) throw error;
           errors.set(i, error);
           continue;
@@ -173,12 +179,11 @@ export class ShardedVectorsService implements VectorsService {
       if (source.vector === undefined) texts.push(source.text);
       valid.push(items[i]);
     }
+    if (known !== null) valid = items;
     // Making vectors takes most of a write of texts; and what was done once does not depend on what is there now.
     const isOnce = once !== undefined && texts.length > 0;
-    const knownOf = (): Promise<ItemResult[] | null> =>
-      this.writes.known(collection, judgedOf(valid, skips), call, once!);
     // Others lose no turn: what is written goes out at once.
-    let known = isOnce ? await knownOf() : null;
+    if (isOnce && known === null) known = await knownOf(valid);
     const template = PassageTemplate.of(collection.embedding);
     let seen = NOTHING_SEEN;
     if (template !== null && texts.length > 0 && known === null) {
@@ -190,8 +195,9 @@ export class ShardedVectorsService implements VectorsService {
       texts = found.passages.filter((passage) => typeof passage === 'string');
       // What is done once has one verdict, so it does not depend on a version that nobody asked for.
       if (once === undefined && attempt < PATCH_ATTEMPTS_MAX) seen = found.seen;
-      if (isOnce && failed.length > 0) known = await knownOf();
+      if (isOnce && failed.length > 0) known = await knownOf(valid);
     }
+    if (known !== null && template !== null) await this.unbound.mendRepeated(name, repeatedOf(valid, known));
     const embedded =
       texts.length === 0 || known !== null ? NOT_EMBEDDED : await this.embedder.embedPassages(collection, texts);
     // Where nothing is embedded, that takes exactly 0.
@@ -363,10 +369,14 @@ export class ShardedVectorsService implements VectorsService {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const { externalId, vector, vectorModel, text, metadata, expected, expiresAt } = patch;
-    if (vectorModel !== undefined) checkVectorModel(collection, vectorModel, 'the item');
-    if (vector !== undefined) checkDimension(collection, vector, 'the vector');
+    const misfit = errorOf(() => {
+      if (vectorModel !== undefined) checkVectorModel(collection, vectorModel, 'the item');
+      if (vector !== undefined) checkDimension(collection, vector, 'the vector');
+    });
+    const isOfVersion = expected !== undefined && expected > 0;
+    // It may have been done when it fitted, or made a vector then.
     const known =
-      once === undefined || !RemadeVectors.concerns(collection, patch)
+      once === undefined || (misfit === null && !RemadeVectors.concerns(collection, patch))
         ? null
         : await this.writes.known(
             collection,
@@ -374,7 +384,11 @@ export class ShardedVectorsService implements VectorsService {
             call,
             once,
           );
-    const isOfVersion = expected !== undefined && expected > 0;
+    if (misfit !== null && known === null) throw misfit;
+    // Of others, nobody knows by now whether a vector was made.
+    const done = known?.[0].version ?? null;
+    if (done !== null && patch.embeds === true && vector === undefined && !isOfVersion)
+      await this.unbound.mendRepeated(name, new Map([[externalId, done]]));
     for (let attempt = 1; ; attempt += 1) {
       // What is done once has one verdict, so it does not depend on a version that nobody asked for.
       const mayBind = expected === undefined && once === undefined && attempt < PATCH_ATTEMPTS_MAX;
@@ -460,8 +474,13 @@ export class ShardedVectorsService implements VectorsService {
       filter,
       ...expiryOf(collection, expiresAt),
     });
-    const bounds = this.boundsOf(collection, writer, operationOf);
+    // Items that are changed are stored with the vectors that there are then.
+    let { dim } = collection;
+    const bounds = this.boundsOf(collection, writer, (item) =>
+      storedBytesOf(operationOf(item.externalId), dim, item.metadata),
+    );
     const mayGoOn = (current: CollectionRecord): void => {
+      ({ dim } = current);
       const template = PassageTemplate.of(current.embedding);
       if (template !== null && metadata !== undefined && template.isTouchedBy(metadata))
         throw new QuiverError(
@@ -470,7 +489,6 @@ export class ShardedVectorsService implements VectorsService {
             'update by a filter makes others: leave its fields out, or patch or upsert these items',
         );
     };
-    mayGoOn(collection);
     const { done, excess } = await this.writeMatching(
       collection,
       { filter, done: 'updated', operationOf, bounds },
@@ -486,11 +504,11 @@ export class ShardedVectorsService implements VectorsService {
   private boundsOf(
     collection: CollectionRecord,
     writer: KeyWriter | undefined,
-    operationOf: (externalId: string) => PatchOperation,
+    bytesOf: StepBounds['bytesOf'],
   ): StepBounds | undefined {
     if (!BoundedWrites.areBounded(collection, writer)) return undefined;
     return {
-      bytesOf: ({ externalId, metadata }) => storedBytesOf(operationOf(externalId), collection.dim, metadata),
+      bytesOf,
       within: (written, done, make) => this.bounded.part(collection, writer, { written, isPart: done > 0 }, make),
     };
   }
@@ -502,17 +520,17 @@ export class ShardedVectorsService implements VectorsService {
     once: Once | undefined,
     mayGoOn: (current: CollectionRecord) => void = () => undefined,
   ): Promise<FilteredResult> {
-    const { shards, scatter, clock } = this;
-    const sets: Pick<ShardSets<CollectionRecord>, 'inOne'> = {
+    const { shards, scatter, clock, sets } = this;
+    if (once !== undefined)
+      return writeMatchingOnce({ shards, scatter, sets, clock, mayGoOn }, collection, write, call, once);
+    const checked: Pick<ShardSets<CollectionRecord>, 'inOne'> = {
       inOne: (given, within, run) =>
-        this.sets.inOne(given, within, async (current) => {
+        sets.inOne(given, within, async (current) => {
           mayGoOn(current);
           return run(current);
         }),
     };
-    return once === undefined
-      ? writeMatching({ shards, scatter, sets }, collection, write, call)
-      : writeMatchingOnce({ shards, scatter, sets, clock }, collection, write, call, once);
+    return writeMatching({ shards, scatter, sets: checked }, collection, write, call);
   }
 
   async fetch(
@@ -898,6 +916,16 @@ function withSkipped(
 
 /** `done`: how many others were updated. */
 /** What conditions the items have. */
+function errorOf(check: () => void): QuiverError | null {
+  try {
+    check();
+    return null;
+  } catch (error) {
+    if (isQuiverError(error)) return error;
+    throw error;
+  }
+}
+
 function judgedOf(items: readonly VectorInput[], alone: boolean): Judged[] {
   return items.map(({ externalId, expected }) =>
     expected === undefined ? { externalId } : { externalId, expected, alone },

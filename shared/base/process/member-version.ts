@@ -32,6 +32,7 @@ export const FEATURES = [
   'collection-models',
   'boosted-parts',
   'reembeds',
+  'passage-templates',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

@@ -104,6 +104,7 @@ test('what not every member knows is not restored', async () => {
     ...{ uid: 'c', identity: 'c', name: 'c', dim: 2, metric: 'l2', description: null, language: 'zh' },
     ...{ quantization: 'int8', shards: 1, replicas: 1, minInSync: 1, createdAt: '', embeddingModel: null },
     ...{ keywordFields: [{ path: 'title', weight: 2, analyser: 'de' }], state: 'ready' },
+    embedding: { model: 'local:builtin', template: '{{title}} {{text}}' },
   });
   const object = { key: `data/${ID}/c.0/a/shard.json`, bytes: 1, sha256: 'ab'.repeat(32) };
   const shards = [{ items: 0, totalBytes: 1, needs: [ID], manifest: object }];
@@ -111,7 +112,8 @@ test('what not every member knows is not restored', async () => {
   const key = `backups/${ID}.json`;
   objects.set(key, sealedText({ ...manifest, collections }, { seals: TEST_SEALS, key }));
   const restore = { backup: ID, rename: {}, keys: false };
-  for (const missing of ['keyword-fields', 'field-analysers', 'unspaced-languages'] as const) {
+  const features = ['keyword-fields', 'field-analysers', 'unspaced-languages', 'passage-templates'] as const;
+  for (const missing of features) {
     const obstacle: CollectionObstacle = (feature) => (feature === missing ? `nobody knows ${feature}` : null);
     await expect(requestsWith(obstacle).restore(restore)).rejects.toMatchObject({
       kind: 'unavailable',

@@ -556,8 +556,8 @@ async function askedFromTheSeal(begin: () => Promise<void>): Promise<string[]> {
 const SEALED_WITH_A_CHANGE = [
   'used: sealed',
   'used: transfer',
-  'used: fetch',
   'other: fetch',
+  'used: fetch',
   'other: import',
   'used: closed',
   'opening',

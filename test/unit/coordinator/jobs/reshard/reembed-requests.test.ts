@@ -5,6 +5,8 @@ import {
   type Reembed,
   type ReshardRecord,
 } from '../../../../../coordinator/service/collections/reshard-record';
+import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
+import type { Feature } from '../../../../../shared/base/process/member-version';
 import { ManualClock } from '../../../../support/manual-clock';
 
 /** What may be asked of a job that has switched. */
@@ -94,4 +96,26 @@ test.each([
   expect(() => mustNotBeUnderWay(kept(more))).toThrow(
     expect.objectContaining({ message: expect.stringMatching(told) }),
   );
+});
+
+test('a template is asked for where every member knows what one is', async () => {
+  const begun = (missing: Feature, template?: string): Promise<unknown> =>
+    new ReembedRequests({
+      obstacle: (feature: Feature) => (feature === missing ? `nobody knows ${feature}` : null),
+      collection: () => Promise.reject(new QuiverError('not_found', 'it is looked for')),
+    } as unknown as ConstructorParameters<typeof ReembedRequests>[0]).begin('c', {
+      embedding: { model: 'local:m' },
+      template,
+      onNoText: 'fail',
+      compare: { sample: 1 },
+      switch: 'manual',
+      keepHours: 0,
+    });
+  await expect(begun('reembeds')).rejects.toMatchObject({ message: 'nobody knows reembeds' });
+  await expect(begun('passage-templates', '{{title}}')).rejects.toMatchObject({
+    kind: 'unavailable',
+    message: 'nobody knows passage-templates',
+  });
+  await expect(begun('passage-templates', '{{text}}')).rejects.toMatchObject({ kind: 'not_found' });
+  await expect(begun('passage-templates')).rejects.toMatchObject({ kind: 'not_found' });
 });

@@ -1,8 +1,11 @@
 import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
+import type { CollectionRecord } from '../../../../../coordinator/service/collections/collection-record';
+import { BoundedWrites } from '../../../../../coordinator/service/vectors/bounded-writes';
+import type { ItemWrites } from '../../../../../coordinator/service/vectors/item-writes';
 import { storedBytesOf } from '../../../../../coordinator/service/vectors/stored-bytes';
-import { NO_VERSION } from '../../../../../shared/contract/shard/shard-client';
+import { NO_VERSION, type UpsertOperation } from '../../../../../shared/contract/shard/shard-client';
 import { addQuotaMetrics } from '../../../../../coordinator/api/metrics/quota-metrics';
-import type { KeyWriter } from '../../../../../coordinator/service/keys/quota/key-quota';
+import type { KeyWriter, Written } from '../../../../../coordinator/service/keys/quota/key-quota';
 import type { Once } from '../../../../../coordinator/service/idempotency/write-dedup';
 import { parseFilter } from '../../../../../shared/contract/filter/parse-filter';
 import { metricsOfProcess, samples } from '../../../../support/processes/metrics-of-process';
@@ -127,4 +130,29 @@ test('an item counts by what it is sent with, and one that is patched by all tha
   expect(storedBytesOf({ externalId: 'ä', metadata: '{"a":1}', text: 'text' }, 3)).toBe(2 + 12 + 7 + 4);
   const patch = { json: '{"b":2}', replaces: false, bytesMax: 100, fieldsMax: 10 };
   expect(storedBytesOf({ externalId: 'id', metadata: patch, text: undefined }, 2, '{"a":1}')).toBe(2 + 8 + 7 + 7);
+});
+
+test('what has vectors of another model by the time it is stored counts with these', async () => {
+  const counted: (Written | null)[] = [];
+  const remade = { dim: 6 } as CollectionRecord;
+  const bounded = new BoundedWrites({
+    writes: {
+      write: async (...[, operations, , , , remake]: Parameters<ItemWrites['write']>) => {
+        await remake!(remade, operations.slice(1));
+        return operations.map(() => ({ outcome: 'inserted', version: 1 }));
+      },
+    },
+    keyQuotas: { take: async () => 1, settle: (_: unknown, stored: Written | null) => void counted.push(stored) },
+  } as unknown as ConstructorParameters<typeof BoundedWrites>[0]);
+  const operations = ['a', 'b'].map((externalId): UpsertOperation => ({
+    type: 'upsert',
+    externalId,
+    vector: Float32Array.of(1, 2),
+    stamp: 1,
+    metadata: '{}',
+    text: undefined,
+  }));
+  const collection = { ...remade, dim: 2 };
+  await bounded.write(collection, operations, { deadlineMs: Infinity }, { writer, remake: async () => undefined });
+  expect(counted).toEqual([{ items: 2, bytes: 2 * storedBytesOf(operations[0], 6) }]);
 });

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { EmbeddingModel } from '../../../../../coordinator/models/embedding-provider';
 import type { Once } from '../../../../../coordinator/service/idempotency/write-dedup';
 import type { VectorInput, VectorPatch } from '../../../../../coordinator/service/service';
+import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
 import { parseFilter } from '../../../../../shared/contract/filter/parse-filter';
 import { ANY_VERSION, NO_VERSION } from '../../../../../shared/contract/shard/shard-client';
 import type { Filter } from '../../../../../shared/contract/filter/filter';
@@ -244,4 +245,50 @@ test('an item whose fields go between the look and the write is left out, or fai
     message: expect.stringContaining('external_id "a" has no field of "{{title}}"'),
   });
   await expectOf('b', 'B');
+});
+
+test.each([
+  ['an upsert', (item: VectorInput) => item, null],
+  ['a patch that embeds', null, { ...patchOf('a', { text: 'two' }), embeds: true }],
+])('%s whose process died before it looked again is mended by who repeats it', async (_, itemOf, patch) => {
+  const { vectors, shards, expectOf } = await setUp();
+  await vectors.upsert('c', [textItem('a', 'one', { title: 'Old' }), textItem('b', 'other', { title: 'Other' })]);
+  const once = onceOf();
+  const write = async (): Promise<unknown> =>
+    patch === null
+      ? (await vectors.upsert('c', [textItem('a', 'two')].map(itemOf!), { once })).versions
+      : (await vectors.patch('c', patch, { once })).version;
+  beforeWrite(shards, async () => {
+    await vectors.patch('c', patchOf('a', { metadata: { title: 'New' } }));
+    shards.intercept = async (call) => {
+      if (call !== 'write') throw new QuiverError('internal', 'the process has died');
+    };
+  });
+  await expect(write()).rejects.toMatchObject({ kind: 'commit_unknown' });
+  shards.intercept = undefined;
+  await expectOf('a', 'Old\ntwo');
+  await write();
+  await expectOf('a', 'New\ntwo');
+  // What somebody gave it since stays.
+  await vectors.patch('c', { ...patchOf('a', {}), vector: vectorOf('given') });
+  await write();
+  await expectOf('a', 'given');
+});
+
+test('passages of many items with long metadata leave others their turns', async () => {
+  const { vectors, shards } = await setUp();
+  const long = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`key ${i}`, 'x'.repeat(50)]));
+  const items = Array.from({ length: 1_000 }, (_, i) => textItem(`i${i}`, 'text', { ...long, title: `T${i}` }));
+  let turns = 0;
+  let isWriting = false;
+  shards.intercept = async (call) => {
+    if (call === 'write') isWriting = true;
+  };
+  const count = (): void => {
+    turns += 1;
+    if (!isWriting) setImmediate(count);
+  };
+  setImmediate(count);
+  await vectors.upsert('c', items);
+  expect(turns).toBeGreaterThan(0);
 });

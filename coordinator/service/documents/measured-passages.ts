@@ -1,7 +1,7 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { PassageTemplate } from '../../models/passage-template';
 import type { CollectionEmbedding } from '../../models/collection-embedding';
-import type { MeasureTexts } from '../../service/documents/fitted-chunks';
+import type { MeasureTexts } from './fitted-chunks';
 
 /** A text that hardly takes anything. */
 const SHORT = 'a';
