@@ -188,7 +188,7 @@ export async function openEmbedded(parts: EmbeddedParts): Promise<OpenedService>
     clusterStore,
     openTarget,
     documentFiles: new FolderFiles(join(config.dataDir, 'documents')),
-    shardClient: shardsOf(host, config, machine),
+    shardClient: shardsOf(host, machine, config.httpThreads > 1, entrance !== null),
     rateLimiter,
     localLimiter: rateLimiter,
     addressLimiter: new ProcessLimiter({ limit: config.badKeyLimitPerMinute, clock: sharedClock }),
@@ -257,15 +257,16 @@ export async function openEmbedded(parts: EmbeddedParts): Promise<OpenedService>
 
 /**
  * HTTP threads search by themselves. Where there are none and one processor, searches have no other thread to go to
- * either.
+ * either. A program calls its own service (`isOwn`) mostly once at a time, and would wait for each change of threads.
  */
 function shardsOf(
   host: ShardHost,
-  { httpThreads }: Config,
   { processors }: MachineLimits,
+  hasThreads: boolean,
+  isOwn: boolean,
 ): ShardClient & SearchesAtOnce {
   const shards = new LocalShardClient({ host, clock: systemClock });
-  if (httpThreads > 1 || processors >= 2) return shards;
+  if (!isOwn && (hasThreads || processors >= 2)) return shards;
   const views = new ShardViews();
   host.follow((message) => views.take(message));
   return new InlineShards({ shards, inline: views, clock: systemClock });

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { SocketEntrance } from '../coordinator/api/connections/socket-entrance';
 import { LINK_MINUTES } from '../coordinator/service/keys/sign-in';
 import { type Config, readConfig } from '../shared/base/config/config';
 import { describeUnknown, unknownSettings } from '../shared/base/config/unknown-settings';
@@ -14,6 +15,12 @@ import { openEmbedded } from './embedded-service';
 
 /** The embedded form as a process of its own. */
 
+/**
+ * `--private SOCKET`, of a program that starts the service for itself: it is served there alone, without a key, and
+ * ends with its standard input, which that program holds open: so it does not outlive it, however that ends.
+ */
+const PRIVATE = '--private';
+
 async function serve(
   given: Config,
   log: Logger,
@@ -22,7 +29,10 @@ async function serve(
   stopSignal: AbortSignal,
 ): Promise<void> {
   const config = { ...given, host: await listenHost(given.host, Boolean(process.env.HOST)) };
-  const opened = await openEmbedded({ config, environment: process.env, log, output, shutdown, stopSignal });
+  const socket = privateSocket();
+  const entrance = socket === null ? null : new SocketEntrance(socket);
+  const opened = await openEmbedded({ config, environment: process.env, log, output, shutdown, stopSignal, entrance });
+  if (socket !== null) return;
   const { port, opsPort, first, modelNotice } = opened;
   const notices = [
     ...unknownSettings(process.env).map(describeUnknown),
@@ -53,10 +63,25 @@ function announce(
   output.write(`${[...lines, ...notices].join('\n')}\n`);
 }
 
+function privateSocket(): string | null {
+  const at = process.argv.indexOf(PRIVATE);
+  return at < 0 ? null : process.argv[at + 1];
+}
+
+/** Nobody is left who could ask for anything; what runs ends as by SIGTERM. */
+function endWithInput(): void {
+  const end = (): void => void process.kill(process.pid, 'SIGTERM');
+  process.stdin.once('end', end).once('error', end).resume();
+}
+
 function main(): void {
   let config: Config;
+  const isPrivate = privateSocket() !== null;
   try {
-    config = readConfig(process.env, availableParallelism());
+    config = readConfig(
+      isPrivate ? { ...process.env, RATE_LIMIT_PER_MINUTE: '0' } : process.env,
+      availableParallelism(),
+    );
   } catch (error) {
     sayOnStandardError((error as Error).message);
     process.exitCode = 1;
@@ -81,6 +106,7 @@ function main(): void {
     hardStopMs: config.shutdownTimeoutMs,
     logger: log,
   });
+  if (isPrivate) endWithInput();
 }
 
 main();

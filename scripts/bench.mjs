@@ -43,6 +43,7 @@ const BENCHES = {
   collections: ['../test/bench/collections-bench.mjs', 'collectionsBench'],
   growth: ['../test/bench/growth-bench.mjs', 'growthBench'],
   formats: ['../test/bench/formats-bench.mjs', 'formatsBench'],
+  library: ['../test/bench/library-bench.mjs', 'libraryBench'],
   store: ['../test/bench/store-bench.mjs', 'storeBench', { packages: true }],
 };
 

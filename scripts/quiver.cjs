@@ -61,13 +61,23 @@ function endWithOutput() {
   process.stderr.on('error', () => undefined);
 }
 
+/**
+ * A folder; for a program's own service `--private SOCKET` (embedded/main.ts).
+ * @param {string[]} words
+ */
+function isServe([folder = '-', option, socket = '', ...more]) {
+  return (
+    !folder.startsWith('-') && (option === undefined || (option === '--private' && socket !== '')) && more.length === 0
+  );
+}
+
 /** @param {string[]} words */
 function run([word = '', ...rest]) {
   const asksForHelp = rest.some((option) => option === '--help' || option === '-h');
   if (OTHERS.includes(word)) endWithOutput();
   if (Object.hasOwn(ROLES, word) && rest.length === 0) {
     become(word);
-  } else if (word === 'serve' && rest.length === 1 && !rest[0].startsWith('-')) {
+  } else if (word === 'serve' && isServe(rest)) {
     process.env.DATA_DIR = resolve(rest[0]);
     become('embedded');
   } else if (word === 'check-config' && !asksForHelp) {

@@ -11,8 +11,9 @@ const RULES = [
   [/\basynccontextmanager\b/g, 'contextmanager'],
   [/\bAsync(Iterator|Iterable)\b/g, '$1'],
   [/Callable\[(\[[^\]]*\]), Awaitable\[(\w+)\]\]/g, 'Callable[$1, $2]'],
-  [/\bAsync(Backups|Cluster|Collection|Jobs|Keys|Lanes|QuiverClient|Searches|Transport)\b/g, '$1'],
+  [/\bAsync(Backups|Cluster|Collection|Jobs|Keys|Lanes|LocalQuiverClient|QuiverClient|Searches|Transport)\b/g, '$1'],
   [/__a(enter|exit)__/g, '__$1__'],
+  [/\blocal_async\b/g, 'local'],
   [/\baiter_bytes\b/g, 'iter_bytes'],
   [/\baclose\b/g, 'close'],
 ];

@@ -105,6 +105,22 @@ test('measures vectors as arrays and as base64', async () => {
   for (const { array, base64 } of Object.values<any>(steps)) expect(base64.bytes).toBeLessThan(array.bytes);
 });
 
+test('measures a program with the service in its own process beside HTTP', async () => {
+  const json = join(folder, 'library.json');
+  const words = ['--dataset', 'clusters-2k-16', '--queries', '30', '--seconds', '0.1', '--rounds', '2', '--json', json];
+  const printed = await run(
+    pathToFileURL(resolve(__dirname, '../bench/library-bench.mjs')).href,
+    `libraryBench(${JSON.stringify(words)})`,
+  );
+  expect(printed).toMatch(/^library against client: \d+\.\d\d times$/m);
+  const { figures } = JSON.parse(readFileSync(json, 'utf8'));
+  expect(Object.keys(figures)).toEqual(['library', 'client', 'connection']);
+  for (const { rates, recall } of Object.values<any>(figures)) {
+    expect(rates).toHaveLength(2);
+    expect(recall).toBeGreaterThan(0.9);
+  }
+});
+
 test('measures what collections take, when they are loaded and after a restart', async () => {
   const json = join(folder, 'sizing.json');
   const printed = await run(

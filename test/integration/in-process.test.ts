@@ -219,3 +219,10 @@ test('settings that are not valid, and folders that can not be made, are the cli
   writeFileSync(data(), 'a file');
   await expect(openQuiver(data(), { settings })).rejects.toMatchObject({ name: 'ServerError', code: 500 });
 });
+
+test('what is opened and closed leaves no thread, no descriptor and no file behind', async () => {
+  const words = ['--expose-gc', join(root, 'scripts/leaks.mjs'), '--times', '8', '--built'];
+  const ended = await run(process.execPath, words).catch((error: { stdout: string; stderr: string }) => error);
+  expect(ended.stderr).toBe('');
+  expect(ended.stdout).toContain('opened and closed 8 times: nothing is left behind');
+});

@@ -13,12 +13,14 @@ from ._async.cluster import AsyncCluster
 from ._async.collection import AsyncCollection
 from ._async.jobs import AsyncJobs
 from ._async.keys import AsyncKeys
+from ._async.local import AsyncLocalQuiverClient, local_async
 from ._sync.backups import Backups
 from ._sync.client import QuiverClient
 from ._sync.cluster import Cluster
 from ._sync.collection import Collection
 from ._sync.jobs import Jobs
 from ._sync.keys import Keys
+from ._sync.local import LocalQuiverClient, local
 from ._version import __version__
 from .batching import BulkProgress, BulkWriteResult
 from .errors import (
@@ -29,6 +31,7 @@ from .errors import (
     ConflictError,
     ForbiddenError,
     InvalidValueError,
+    LocalServiceError,
     NotFoundError,
     QuiverConnectionError,
     QuiverError,
@@ -81,6 +84,7 @@ __all__ = [
     "AsyncCollection",
     "AsyncJobs",
     "AsyncKeys",
+    "AsyncLocalQuiverClient",
     "AsyncQuiverClient",
     "Backups",
     "BadAnswerError",
@@ -111,6 +115,8 @@ __all__ = [
     "KeyScope",
     "Keys",
     "KeywordField",
+    "LocalQuiverClient",
+    "LocalServiceError",
     "Metadata",
     "NotFoundError",
     "QuiverClient",
@@ -137,4 +143,6 @@ __all__ = [
     "decode_array",
     "decode_vector",
     "encode_vector",
+    "local",
+    "local_async",
 ]

@@ -14,6 +14,7 @@ __all__ = [
     "ConflictError",
     "ForbiddenError",
     "InvalidValueError",
+    "LocalServiceError",
     "NotFoundError",
     "QuiverConnectionError",
     "QuiverError",
@@ -39,6 +40,10 @@ class QuiverError(Exception):
     """How often the call was sent, repetitions included."""
     after_lost_answer: bool = False
     """Whether an earlier attempt may have been carried out, although its answer was lost."""
+
+
+class LocalServiceError(QuiverError):
+    """A service of one's own could not be started; the message says why, and whose the folder is where it is in use."""
 
 
 class ApiError(QuiverError):

@@ -47,6 +47,18 @@ class TokenSource:
         return token if isinstance(token, str) else await token
 
 
+def socket_client(path: str) -> HttpClient:
+    """A client of what is served on a socket, whatever proxies there are."""
+    return httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(uds=path), trust_env=False)
+
+
+async def aside(work: Callable[[], T]) -> T:
+    """Does it without keeping others waiting, and to its end."""
+    with anyio.CancelScope(shield=True):
+        result = await anyio.to_thread.run_sync(work)
+    return result  # noqa: RET504
+
+
 async def read_piece(file: IO[bytes], size: int) -> bytes:
     """Reads without keeping others waiting."""
     return await anyio.to_thread.run_sync(file.read, size)

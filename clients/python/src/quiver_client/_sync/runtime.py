@@ -42,6 +42,16 @@ class TokenSource:
         return self._provider(refused)
 
 
+def socket_client(path: str) -> HttpClient:
+    """A client of what is served on a socket, whatever proxies there are."""
+    return httpx.Client(transport=httpx.HTTPTransport(uds=path), trust_env=False)
+
+
+def aside(work: Callable[[], T]) -> T:
+    """Does it."""
+    return work()
+
+
 def read_piece(file: IO[bytes], size: int) -> bytes:
     """Reads."""
     return file.read(size)
