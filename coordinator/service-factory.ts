@@ -385,7 +385,12 @@ export function createService(options: {
     samples,
     aggregates,
     recall: new RecallCheck({ catalog, shards, scatter, samples, clock }),
-    judgements: new JudgementRequests({ stored: judgements, jobs: stored }),
+    judgements: new JudgementRequests({
+      stored: judgements,
+      jobs: stored,
+      searchOf: options.searchOf,
+      reranker: options.reranker,
+    }),
     documents: requests,
     demo: new CollectionDemoService({ collections, vectors, embedding: options.embedding }),
     backups,

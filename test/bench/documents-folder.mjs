@@ -187,7 +187,7 @@ function distinct(texts) {
 }
 
 /** Processor time of a process and all that it started, those that ended among them. */
-function treeSeconds(pid) {
+export function treeSeconds(pid) {
   const own = fieldsOf(pid);
   const children = own === null ? [] : childrenOf(pid);
   const ticks = own === null ? 0 : own.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { openCluster } from './cluster-target.mjs';
-import { data } from './documents-folder.mjs';
+import { data, treeSeconds } from './documents-folder.mjs';
 import { writeFigures } from './figures-file.mjs';
 import { generateLoad } from './load-generator.mjs';
 import { median } from './measure.mjs';
@@ -14,7 +14,7 @@ export const REEMBED_USAGE = `npm run bench -- reembed --model FOLDER [options]
 
 What it takes to give a collection of texts vectors of another model while it is used:
 
-  rate       texts in a second, beside those of the model alone, in turns
+  rate       texts in a second, and time of processors for a text, beside those of the model alone, in turns
   searches   while it is filled and while the job is paused, in turns: by vector, and by text in another collection that
              has the same model
   switch     the longest that one client waits for a write of a text, of those that it makes one after the other
@@ -108,23 +108,30 @@ async function measureRate(target, { model, threads, texts, shards, rounds }) {
     for (let round = 0; round < rounds; round++) {
       const part = texts.filter((_, i) => i % rounds === round);
       await filledCollection(target, COLLECTION, part, shards);
-      const { seconds } = await embedAlone(alone, part);
+      const { seconds, cpuSeconds } = await embedAlone(alone, part);
       const own = part.length / seconds;
+      const ownCpuMs = (1000 * cpuSeconds) / part.length;
+      const before = treeSeconds(target.server.pid);
       const begunAt = performance.now();
       const { id } = await reembed(target, model);
       await until(target, id, ({ done }) => done >= part.length);
       const rate = part.length / ((performance.now() - begunAt) / 1000);
+      const cpuMs = (1000 * (treeSeconds(target.server.pid) - before)) / part.length;
       await ended(target, id);
       await data(target, 'DELETE', `/v1/collections/${COLLECTION}`);
-      turns.push({ rate, own, share: rate / own });
-      process.stdout.write(`${rate.toFixed(1)} texts/s, the model alone ${own.toFixed(1)}: ${percent(rate / own)}\n`);
+      turns.push({ rate, own, share: rate / own, cpuMs, ownCpuMs });
+      process.stdout.write(
+        `${rate.toFixed(1)} texts/s, the model alone ${own.toFixed(1)}: ${percent(rate / own)}; of processors ` +
+          `${cpuMs.toFixed(2)} and ${ownCpuMs.toFixed(2)} ms a text\n`,
+      );
     }
   } finally {
     await alone.close();
   }
   const share = median(turns.map((turn) => turn.share));
-  process.stdout.write(`rate: ${percent(share)} of the model's own\n`);
-  return { share, turns };
+  const cpu = median(turns.map(({ cpuMs, ownCpuMs }) => cpuMs / ownCpuMs));
+  process.stdout.write(`rate: ${percent(share)} of the model's own, for ${cpu.toFixed(2)} × the time of processors\n`);
+  return { share, cpu, turns };
 }
 
 /** Searches while it is filled, beside those while the job is paused. */

@@ -219,21 +219,36 @@ class Story {
   }
 }
 
+/** A story of a collection with the old model, in a service that drives what is asked of it. */
 async function started(
   shards: number,
   seed: number,
-  passageOf: ((model: string, item: Item) => string) | null = null,
-): Promise<{ story: Story; node: ShardNode; store: ClusterStore; close: () => Promise<void> }> {
+  {
+    passageOf = null,
+    isDriven = true,
+  }: { passageOf?: ((model: string, item: Item) => string) | null; isDriven?: boolean } = {},
+): Promise<{
+  story: Story;
+  service: RunningService;
+  node: ShardNode;
+  store: ClusterStore;
+  close: () => Promise<void>;
+}> {
   const node = await new ShardNode({ factories: plainFactories, openStore: openMemoryStore }).start();
   const embedding = new PlainEmbedding([hashingModel(OLD.name, OLD.dim), hashingModel(NEW.name, NEW.dim)]);
   const { service, store } = await plainService({ shardClient: node.client, embedding });
   const embeddingOf = { model: `local:${OLD.name}` };
   await service.collections.create({ ...newCollection(COLLECTION, { dim: OLD.dim, shards }), embedding: embeddingOf });
+  const story = new Story(service, seededRandom(seed), passageOf);
+  const resharder = isDriven ? await service.driveReshards(ONLY_DRIVER, 0) : null;
   return {
-    story: new Story(service, seededRandom(seed), passageOf),
+    story,
+    service,
     node,
     store,
     close: async () => {
+      await story.end();
+      await resharder?.close();
       service.close();
       await node.destroy();
     },
@@ -249,9 +264,7 @@ test.each([1, 3])(
       const { p = '', n } = JSON.parse(metadata) as { p?: number; n: number };
       return model === NEW.name ? `${p}-${n}: ${text}` : text;
     };
-    const { story, close } = await started(shards, seed + 40 + shards, passageOf);
-    const { service } = story;
-    const resharder = await service.driveReshards(ONLY_DRIVER, 0);
+    const { story, service, close } = await started(shards, seed + 40 + shards, { passageOf });
     try {
       await story.fill();
       story.begin();
@@ -272,17 +285,13 @@ test.each([1, 3])(
       await story.end();
       expect(await story.differences(OLD)).toEqual([]);
     } finally {
-      await story.end();
-      await resharder.close();
       await close();
     }
   },
 );
 
 test.each([1, 2, 5])('over %i shards, every text has its vector before, after and on the way back', async (shards) => {
-  const { story, node, close } = await started(shards, seed + shards);
-  const { service } = story;
-  const resharder = await service.driveReshards(ONLY_DRIVER, 0);
+  const { story, service, node, close } = await started(shards, seed + shards);
   try {
     await story.fill();
     story.begin();
@@ -320,8 +329,6 @@ test.each([1, 2, 5])('over %i shards, every text has its vector before, after an
     expect(await story.differences(OLD)).toEqual([]);
     await eventually('one set of shards is left', () => node.host.shardCount === shards);
   } finally {
-    await story.end();
-    await resharder.close();
     await close();
   }
 });
@@ -343,9 +350,7 @@ function bestOf(model: { name: string; dim: number }, texts: ReadonlyMap<string,
 test.each([1, 2, 5])(
   'over %i shards, the comparison tells the overlap that a scan by both models has',
   async (shards) => {
-    const { story, close } = await started(shards, seed);
-    const { service } = story;
-    const resharder = await service.driveReshards(ONLY_DRIVER, 0);
+    const { story, service, close } = await started(shards, seed);
     try {
       await story.fill(60);
       const { id } = await service.collections.reembed(COLLECTION, request({ compare: { sample: 100 } }));
@@ -361,16 +366,13 @@ test.each([1, 2, 5])(
       // The models have nothing in common: of 59 others, ten are found by chance.
       expect(overlap).toBeLessThan(0.5);
     } finally {
-      await resharder.close();
       await close();
     }
   },
 );
 
 test('one that switches by itself keeps the new vectors, and nothing of before once there is no way back', async () => {
-  const { story, node, close } = await started(2, seed);
-  const { service } = story;
-  const resharder = await service.driveReshards(ONLY_DRIVER, 0);
+  const { story, service, node, close } = await started(2, seed);
   try {
     await story.fill();
     story.begin();
@@ -385,8 +387,6 @@ test('one that switches by itself keeps the new vectors, and nothing of before o
     expect((await service.jobs.get(id)).result).toMatchObject({ model: 'new', kept_until: null });
     await expect(service.jobs.back(id)).rejects.toMatchObject({ kind: 'conflict' });
   } finally {
-    await story.end();
-    await resharder.close();
     await close();
   }
 });
@@ -395,7 +395,7 @@ test('whoever drives it, and whatever fails, no text is lost or has a vector of 
   const random = seededRandom(seed + 100);
   const counts = new Map<string, number>();
   const count = (fault: string): void => void counts.set(fault, (counts.get(fault) ?? 0) + 1);
-  const { story, node, store, close } = await started(2, seed + 100);
+  const { story, node, store, close } = await started(2, seed + 100, { isDriven: false });
   /** How often faults come, of 1: less and less, so a slow machine has an end, too. */
   const often = (): number => 6 / (6 + (counts.get('driver') ?? 0));
   const failing = (): boolean => {
@@ -476,9 +476,7 @@ test('whoever drives it, and whatever fails, no text is lost or has a vector of 
 });
 
 test('items without a text make it fail with their ids, or are left out', async () => {
-  const { story, close } = await started(2, seed);
-  const { service } = story;
-  const resharder = await service.driveReshards(ONLY_DRIVER, 0);
+  const { story, service, close } = await started(2, seed);
   const textless = Array.from({ length: 12 }, (_, i) => ({
     externalId: `bare-${i}`,
     source: { vector: vectorOf('given', OLD.dim, `${i}`) },
@@ -499,7 +497,6 @@ test('items without a text make it fail with their ids, or are left out', async 
     expect((await service.jobs.get(id)).result).toMatchObject({ dropped: 12 });
     expect(await story.differences(NEW)).toEqual([]);
   } finally {
-    await resharder.close();
     await close();
   }
 });
@@ -566,9 +563,7 @@ test('a write that is under way at the switch has no vector of the model of befo
 });
 
 test('it rests while it is paused, and is cancelled without a trace', async () => {
-  const { story, node, close } = await started(2, seed);
-  const { service } = story;
-  const resharder = await service.driveReshards(ONLY_DRIVER, 0);
+  const { story, service, node, close } = await started(2, seed);
   try {
     await story.fill();
     const { id } = await service.collections.reembed(COLLECTION, request());
@@ -583,16 +578,13 @@ test('it rests while it is paused, and is cancelled without a trace', async () =
     expect(await story.differences(OLD)).toEqual([]);
     await eventually('one set of shards is left', () => node.host.shardCount === 2);
   } finally {
-    await resharder.close();
     await close();
   }
 });
 
 test('what was done under a key before the switch is answered as then; others are judged anew', async () => {
-  const { story, close } = await started(2, seed);
-  const { service } = story;
+  const { story, service, close } = await started(2, seed);
   const { vectors } = service;
-  const resharder = await service.driveReshards(ONLY_DRIVER, 0);
   const once = (token: string): Once => ({
     token: token.padStart(32, '0'),
     digest: 'd'.repeat(32),
@@ -637,7 +629,6 @@ test('what was done under a key before the switch is answered as then; others ar
       { reason: { kind: 'invalid_parameter', message: expect.stringContaining('(embedding.template)') } },
     ]);
   } finally {
-    await resharder.close();
     await close();
   }
 });

@@ -336,9 +336,10 @@ export function vectorEndpoints(parts: {
       body: { type: 'json', required: true, ...schemas.embedBody(limits), example: { texts: ['long rivers'] } },
       answer: { type: 'data', schema: schemas.embedAnswer },
       errors: [404],
-      handle: async ({ path, body, warnings }) => {
+      handle: async ({ path, body, warnings, hold }) => {
         if (body.kind === 'query') mustBeSearchTexts(body.texts, limits.searchTextLengthMax);
         const embedded = await parts.search.embed(path.name, body.texts, body.kind);
+        hold.keep(embedded.vectors.reduce((sum, { byteLength }) => sum + byteLength, 0));
         warnOfCutTexts(embedded, warnings, (index) => `texts[${index}]`);
         const head = `{"embedding_model":${JSON.stringify(embedded.model)},"vectors":`;
         return { type: 'pieces', pieces: listPieces(head, embedded.vectors, formats.array, '}') };
@@ -456,12 +457,15 @@ function expectedVersions(
   return expected;
 }
 
-/** Errors: limit_exceeded for a text that no search may look for. */
+/** Errors: limit_exceeded and invalid_parameter for a text that no search may look for. */
 function mustBeSearchTexts(texts: readonly string[], charactersMax: number): void {
-  for (const [i, text] of texts.entries())
+  for (const [i, text] of texts.entries()) {
+    if (text.trim() === '')
+      throw new QuiverError('invalid_parameter', `texts[${i}] must not be empty: no search looks for that`);
     if (isLonger(text, charactersMax))
       throw new QuiverError(
         'limit_exceeded',
         `texts[${i}] exceeds the maximum length of ${charactersMax} characters of a query (MAX_SEARCH_TEXT_LENGTH)`,
       );
+  }
 }

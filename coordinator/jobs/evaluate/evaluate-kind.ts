@@ -1,6 +1,7 @@
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { type ErrorKind, isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
 import { inSlices } from '../../../shared/base/time/work-slices';
+import type { RerankProvider } from '../../models/rerank/reranker';
 import { isEnded, type JobRights, type JobView } from '../../service/jobs-service';
 import { type Estimate, estimates } from '../../service/judgements/estimates';
 import type { EvaluationRequest, JudgedQuery, JudgementsService } from '../../service/judgements-service';
@@ -186,7 +187,12 @@ function mapped<Value>(make: (measure: keyof Measures, i: number) => Value): Rec
 /** Judgements that are stored, and evaluations of them as jobs. */
 export class JudgementRequests implements JudgementsService {
   constructor(
-    private readonly parts: { stored: StoredJudgements; jobs: Pick<StoredJobs, 'begin' | 'list' | 'newId'> },
+    private readonly parts: {
+      stored: StoredJudgements;
+      jobs: Pick<StoredJobs, 'begin' | 'list' | 'newId'>;
+      searchOf: VariantSearch;
+      reranker: Pick<RerankProvider, 'modelOf'>;
+    },
   ) {}
 
   list: JudgementsService['list'] = (collection) => this.parts.stored.list(collection);
@@ -201,6 +207,7 @@ export class JudgementRequests implements JudgementsService {
   async evaluate(collection: string, request: EvaluationRequest): Promise<JobView> {
     const { stored, jobs } = this.parts;
     const { identity, revision } = await stored.find(collection, request.name);
+    await this.mustHaveModels(request);
     // A client that begins them faster than they end would fill the store.
     const isWaiting: AskedJobs['is'] = (job) => job.kind === EVALUATE && job.collection === collection && !isEnded(job);
     if ((await jobs.list({ is: isWaiting, most: EVALUATIONS_MAX })).length >= EVALUATIONS_MAX)
@@ -211,5 +218,18 @@ export class JudgementRequests implements JudgementsService {
     const input: EvaluateInput = { ...request, identity, revision };
     const id = jobs.newId(EVALUATE);
     return jobs.begin({ id, kind: EVALUATE, collection, subject: request.name, input, unit: 'searches' });
+  }
+
+  /** Who asks would learn of a model that is none from a job that has failed. Errors: invalid_parameter. */
+  private async mustHaveModels({ variants, k }: EvaluationRequest): Promise<void> {
+    const { searchOf, reranker } = this.parts;
+    for (const [i, variant] of variants.entries()) {
+      const { rerank } = searchOf(variant, 'a', k);
+      if (rerank === undefined) continue;
+      await reranker.modelOf(rerank.model).catch((error: unknown) => {
+        if (!isQuiverError(error)) throw error;
+        throw new QuiverError(error.kind, `variants[${i}].rerank: ${error.message}`, { cause: error });
+      });
+    }
   }
 }

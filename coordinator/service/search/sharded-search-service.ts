@@ -14,7 +14,7 @@ import { type AnswerHold, NO_HOLD } from '../answer-hold';
 import type { DeepReads } from '../routing/deep-reads';
 import { matchCount } from '../routing/match-count';
 import type { ScatterGather } from '../routing/scatter-gather';
-import { ofOneModel, ShardSets } from '../routing/shard-sets';
+import { mustHaveSameVectors, ofOneModel, ShardSets } from '../routing/shard-sets';
 import type { Page, SearchRequest, Source } from '../search-request';
 import type { FieldFactsRequest } from '../../../shared/contract/shard/field-facts';
 import type {
@@ -254,7 +254,12 @@ export class ShardedSearchService implements SearchService {
       kind === 'query'
         ? await this.embedder.embedQueries(collection, texts)
         : await this.embedder.embedPassages(collection, texts);
-    return { vectors: embedded.vectors, cut: embedded.cut, model: collection.embeddingModel };
+    const { vectors, cut } = embedded;
+    // A first text may have settled the model meanwhile, or a reembed has ended.
+    const now = this.catalog.known(name);
+    if (now?.identity !== collection.identity) return { vectors, cut, model: collection.embeddingModel };
+    mustHaveSameVectors(collection, now);
+    return { vectors, cut, model: now.embeddingModel };
   }
 
   /** What a request is to say of how many items pass its filter. */

@@ -227,8 +227,9 @@ function isSame(a: SearchRequest, b: SearchRequest): boolean {
 }
 
 /** The lists that a search is made of. */
-function legsOf({ query: { source }, page: { k, offset } }: SearchRequest): AskedLeg[] {
-  const last = k + offset;
+function legsOf({ query: { source }, page: { k, offset }, rerank }: SearchRequest): AskedLeg[] {
+  // The page is cut out of what the model has read.
+  const last = rerank?.topN ?? k + offset;
   const whole = { filter: null, leastScore: undefined };
   if (source.type !== 'fused') return [{ name: 'vector', source, depth: last, ...whole }];
   const { legs, fusing } = source;

@@ -116,6 +116,9 @@ export function describeCollectionModels(name: string, startTarget: StartTarget)
       // As long as a search may look for; a text that is stored may be longer.
       const long = 'a'.repeat(4_097);
       expect(await refusal('/v1/collections/embedded-1/embed', { texts: ['a', long] }, 400)).toContain('texts[1]');
+      expect(await refusal('/v1/collections/embedded-1/embed', { texts: ['a', ' \n'] }, 400)).toBe(
+        'texts[1] must not be empty: no search looks for that',
+      );
       expect((await post('/v1/collections/embedded-1/embed', { texts: [long], kind: 'passage' })).vectors).toHaveLength(
         1,
       );

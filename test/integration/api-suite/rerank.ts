@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { eventually } from '../../support/eventually';
 import { type ApiClient as Api, ApiClient, dataOf, errorOf } from '../../support/targets/api-client';
 import type { ApiTarget, StartTarget } from '../../support/targets/api-target';
 import { writeTinyModel } from '../../support/onnx/tiny-model';
@@ -202,6 +203,70 @@ export function describeRerank(name: string, startTarget: StartTarget): void {
       expect(bulk.results[0]).toEqual((await search({ k: 20, rerank: { top_n: 20 } })).results);
       expect(bulk.results[1]).toEqual((await search({ k: 3 })).results);
       expect(bulk.rerank).toEqual([{ model: 'tiny', scored: 19, of: 20, truncated: false }, null]);
+    });
+
+    test('why says of each item what became of it, by the places that the model reads', async () => {
+      const rerank = { top_n: 20 };
+      const plain = (await search({ k: 30 })).results.map(({ external_id: id }: any) => id);
+      const whole = (await search({ k: 20, rerank })).results.map(({ external_id: id }: any) => id);
+      const lost = new Set<string | null>();
+      for (const { external_id: id } of ITEMS) {
+        const asked = { text: QUERY, vector: [1, 0], k: 5, rerank, external_id: id };
+        const rank = plain.indexOf(id) + 1;
+        const place = whole.indexOf(id) + 1;
+        const isFound = place > 0 && place <= 5;
+        const lostAt = isFound ? null : rank <= 5 ? 'rerank' : 'rank';
+        lost.add(lostAt);
+        const { lost_at, place: told, legs } = dataOf(await api.post('/v1/collections/c/why', asked));
+        expect({ id, lost_at, told, legs }).toEqual({
+          id,
+          lost_at: lostAt,
+          told: isFound ? place : rank,
+          legs: [
+            {
+              leg: 'vector',
+              score: expect.any(Number),
+              exact_rank: rank,
+              rank: rank <= 20 ? rank : null,
+              depth: 20,
+            },
+          ],
+        });
+      }
+      expect(lost).toEqual(new Set([null, 'rerank', 'rank']));
+      const both = { query_text: QUERY, k: 5, external_id: 'i02' };
+      const legsOf = async (more: object): Promise<any> =>
+        dataOf(await api.post('/v1/collections/c/why', { ...both, ...more })).legs;
+      expect(await legsOf({ rerank: { top_n: 5 } })).toEqual(await legsOf({}));
+      expect(await legsOf({ rerank: { top_n: 300 } })).toEqual(await legsOf({ k: 300 }));
+    });
+
+    test('evaluations judge the order that the model gives', async () => {
+      const path = '/v1/collections/c/judgements/words';
+      const relevant = Object.fromEntries(ITEMS.slice(10, 14).map(({ external_id: id }) => [id, 1]));
+      dataOf(await api.call({ method: 'PUT', path, body: [{ query: QUERY, relevant }] }));
+      const variants = [{}, { rerank: { top_n: 20 } }, { rerank: { top_n: 20, model: 'late' } }].map((more) => ({
+        alpha: 0,
+        ...more,
+      }));
+      const { id } = dataOf(await api.post('/v1/collections/c/evaluate', { name: 'words', k: 10, variants }));
+      let job: any;
+      await eventually('it is judged', async () => {
+        job = dataOf(await api.get(`/v1/jobs/${id}`));
+        return job.state === 'done';
+      });
+      const expected: number[] = [];
+      for (const variant of variants) {
+        const asked = { collection_name: 'c', query: QUERY, top_k: 10, ...variant };
+        const { results } = dataOf(await api.post('/v1/query', asked));
+        const place = results.findIndex(({ external_id: one }: any) => one in relevant) + 1;
+        expected.push(place === 0 ? 0 : 1 / place);
+      }
+      expect(job.result.variants.map(({ mrr }: any) => mrr.mean)).toEqual(expected);
+      const unknown = { name: 'words', variants: [{}, { rerank: { model: 'big' } }] };
+      expect(errorOf(await api.post('/v1/collections/c/evaluate', unknown), 400)).toMatch(
+        /^variants\[1\]\.rerank: there is no rerank model "big"; there are: tiny, late/,
+      );
     });
 
     test('other options go with it: highlights, order, total, fields', async () => {

@@ -12,7 +12,6 @@ import {
 } from '../../../../../coordinator/service/collections/collection-record';
 import {
   type Compared,
-  NOTHING_COPIED,
   type Reembed,
   reshardFromEntry,
   type ReshardRecord,
@@ -28,6 +27,7 @@ import type { ShardStage } from '../../../../../shared/contract/shard/shard-stag
 import { eventually } from '../../../../support/eventually';
 import { ManualClock } from '../../../../support/manual-clock';
 import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
+import { keptFor, reembedRecord } from '../../../../support/shards/reembed-record';
 
 /** Passes of a reembed over one shard that clients use, of which the changes are real, and one that follows. */
 
@@ -146,34 +146,7 @@ async function reembedding(
     state: 'ready',
     ...ofCollection,
   });
-  const model = { dim: 2, embeddingModel: 'm', embedding: null };
-  const record: ReshardRecord = {
-    id: 'r',
-    identity: 'c',
-    name: 'c',
-    from: { uid: 'used', shards: 1, model },
-    to: { uid: 'other', shards: 1, model },
-    earlier: [],
-    replicas: 1,
-    state,
-    term: 1,
-    startedAt: new Date(clock.wallMs()).toISOString(),
-    error: null,
-    sources: [{ ...NOTHING_COPIED, since: 1, isCopied: true }],
-    copied: 0,
-    total: 0,
-    behind: 0,
-    reembed: {
-      onNoText: 'fail',
-      compare: { sample: 1 },
-      switch: 'auto',
-      keepHours: 0,
-      isChecked: true,
-      dropped: 0,
-      compared: NOTHING_COMPARED,
-      ...reembed,
-    },
-  };
+  const record = reembedRecord(state, reembed, clock);
   await store.transact(
     [],
     [
@@ -185,9 +158,7 @@ async function reembedding(
 
 /** One that has switched, and keeps the vectors of before for an hour. */
 function kept(more: Partial<Reembed> = {}): Promise<void> {
-  const keptUntil = clock.wallMs() + HOUR_MS;
-  const switchedAt = new Date(clock.wallMs()).toISOString();
-  return reembedding('kept', { keepHours: 1, isBack: true, keptUntil, switchedAt, ...more });
+  return reembedding('kept', { ...keptFor(clock), ...more });
 }
 
 async function recordNow(): Promise<ReshardRecord> {

@@ -1,13 +1,10 @@
 import { mustNotBeUnderWay } from '../../../../../coordinator/jobs/reshard/reshard-requests';
 import { type ReembedChange, ReembedRequests } from '../../../../../coordinator/jobs/reshard/reembed-requests';
-import {
-  NOTHING_COPIED,
-  type Reembed,
-  type ReshardRecord,
-} from '../../../../../coordinator/service/collections/reshard-record';
+import { type Reembed, type ReshardRecord } from '../../../../../coordinator/service/collections/reshard-record';
 import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
 import type { Feature } from '../../../../../shared/base/process/member-version';
 import { ManualClock } from '../../../../support/manual-clock';
+import { keptFor, reembedRecord } from '../../../../support/shards/reembed-record';
 
 /** What may be asked of a job that has switched. */
 
@@ -17,26 +14,11 @@ const clock = new ManualClock();
 /** A job that is kept for an hour more. */
 function kept(more: Partial<Reembed>): ReshardRecord {
   const switchedAt = new Date(clock.wallMs() - HOUR_MS).toISOString();
-  return {
-    id: 'r',
-    identity: 'c',
-    name: 'c',
-    from: { uid: 'new', shards: 1, model: { dim: 2, embeddingModel: 'new', embedding: null } },
-    to: { uid: 'old', shards: 1, model: { dim: 2, embeddingModel: 'old', embedding: null } },
-    state: 'kept',
-    sources: [NOTHING_COPIED],
-    reembed: {
-      onNoText: 'fail',
-      compare: { sample: 1 },
-      switch: 'manual',
-      keepHours: 2,
-      dropped: 0,
-      isBack: true,
-      switchedAt,
-      keptUntil: clock.wallMs() + HOUR_MS,
-      ...more,
-    },
-  } as unknown as ReshardRecord;
+  return reembedRecord(
+    'kept',
+    { ...keptFor(clock), switch: 'manual', keepHours: 2, switchedAt, compared: undefined, ...more },
+    clock,
+  );
 }
 
 /** Asks it of such a job. */

@@ -429,3 +429,35 @@ test('texts that are longer than the model reads are told by their places', asyn
     [0, 'positives[1].text'],
   ]);
 });
+
+test('vectors of texts come with the model that made them, though a first text settles it meanwhile', async () => {
+  let meanwhile: () => Promise<unknown> = async () => undefined;
+  const embedding = new PlainEmbedding([
+    {
+      name: 'm',
+      dim: 2,
+      embed: async (texts) => {
+        const run = meanwhile;
+        meanwhile = async () => undefined;
+        await run();
+        return texts.map(() => Float32Array.of(1, 0));
+      },
+    },
+  ]);
+  const { service } = await plainService({ embedding });
+  const { collections, search, vectors } = service;
+  try {
+    await collections.create(newCollection('c', { dim: 2 }));
+    expect((await search.embed('c', ['a'], 'query')).model).toBeNull();
+    const first = { externalId: 'a', source: { text: 'a' }, metadata: undefined, text: 'a' };
+    meanwhile = () => vectors.upsert('c', [first]);
+    expect((await search.embed('c', ['a'], 'query')).model).toBe('m');
+    meanwhile = async () => {
+      await collections.delete('c');
+      await collections.create(newCollection('c', { dim: 2 }));
+    };
+    expect((await search.embed('c', ['a'], 'passage')).model).toBe('m');
+  } finally {
+    service.close();
+  }
+});
