@@ -23,6 +23,8 @@ the first (nothing is known of the path yet), each other than the one before, an
 `;
 
 const K = 10;
+/** How long each feature is asked for before it is measured, in the length of a turn. */
+const SETTLES = 3;
 const SEED = 23;
 const SYLLABLES = [
   'ka',
@@ -236,6 +238,9 @@ async function measured(target, dataset, made, feature, { seconds, rounds }) {
         };
   const requestsOf = (of) => Array.from({ length: 1_000 }, (_, i) => of(i));
   const { ms: firstMs } = await timedRequest(target.address, requestOf(0, body(5, made)));
+  // What the service makes in the background of what it was first asked for is there then.
+  for (const endAt = performance.now() + SETTLES * 1_000 * Number(seconds); performance.now() < endAt;)
+    await timedRequest(target.address, requestOf(1, body(6, made)));
   const turns = {
     plain: requestsOf((i) => searchOf(i, beside(11, made))),
     others: requestsOf((i) => requestOf(i, body(i, made))),

@@ -6,6 +6,7 @@ import type { Boost, Boosts, DecayOrigin } from '../../shared/contract/shard/boo
 import type { ShardSpec, WriteOperation } from '../../shared/contract/shard/shard-client';
 import type { SearchEffort, VectorSearch } from '../../shared/contract/shard/shard-read';
 import { hitsFromBytes } from '../../shared/wire/codecs/hit-codec';
+import { nativeBinding } from '../../node/engine/vector/native-binding';
 import { METRICS } from '../../shared/contract/vector/metric';
 import { eventually } from '../support/eventually';
 import { graphFactories, nativeFactories, NO_HURRY, openMemoryStore, ShardNode } from '../support/shards/shard-node';
@@ -173,3 +174,30 @@ test.each(METRICS)(
     expect(right).toBeGreaterThan(0.98 * wanted);
   },
 );
+
+test('a search that is looked at in detail takes the same one search, and says what that took', async () => {
+  const story = await begun(graphFactories('int8'), specOf('cosine'), 3);
+  await story.prepared();
+  await eventually('a graph', async () => {
+    const { index } = await node.client.read(specOf('cosine'), 'status', null, NO_HURRY);
+    return index !== null && index.state === 'ready' && index.indexedRows > 0;
+  });
+  const one = jest.spyOn(nativeBinding(), 'searchBoosted');
+  const listed = jest.spyOn(nativeBinding(), 'boostValues');
+  try {
+    const request = { ...story.request({ mode: 'multiply', parts: EVERYTHING }), k: 3 };
+    const plain = story.found(request);
+    for (const ask of [story.found.bind(story), story.asked.bind(story)]) {
+      one.mockClear();
+      const { cost, ...found } = (await ask({ ...request, counted: true }))!;
+      expect(found).toEqual(plain);
+      expect(one).toHaveBeenCalledTimes(1);
+      expect(cost!.rescored).toBeGreaterThanOrEqual(3);
+      expect(cost!.scored).toBeGreaterThanOrEqual(cost!.rescored);
+      expect(cost!.detail).toMatchObject({ allowed: plain!.vectorCount, plan: expect.stringMatching(/^(walk|scan)$/) });
+    }
+    expect(listed).not.toHaveBeenCalled();
+  } finally {
+    jest.restoreAllMocks();
+  }
+});

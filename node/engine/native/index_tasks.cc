@@ -681,6 +681,7 @@ napi_value search_boosted_here(napi_env env, const std::shared_ptr<Index>& index
   index->note_search();
   const auto words = arguments.words(7);
   const auto room = arguments.doubles(8);
+  const auto counts_room = arguments.doubles(9);
   try {
     std::optional<SharedFilter> filter;
     if (!arguments.is_nullish(arguments.at(6))) filter.emplace(arguments, 5);
@@ -697,6 +698,10 @@ napi_value search_boosted_here(napi_env env, const std::shared_ptr<Index>& index
     snapshot.rows->require_sound();
     // An item that left the lists meanwhile may have been met half gone.
     if (!filters->is_whole() || hits->size() * (2 + values->width()) > room.size) return null;
+    const double costs[] = {double(cost.scored),   double(cost.left_out),  double(cost.rescored),
+                            double(cost.expanded), double(int(cost.plan)), double(request.allowed.count)};
+    if (counts_room.size < std::size(costs)) return null;
+    std::copy(std::begin(costs), std::end(costs), const_cast<double*>(counts_room.data));
     double* at = const_cast<double*>(room.data);
     for (const Hit& hit : *hits) {
       const uint32_t slot = snapshot.rows->slot(hit.row);

@@ -177,7 +177,8 @@ export interface NativeBinding {
   /**
    * As searchInline, by boosted scores (`boosts`: boostProgram): the slots of the best k, of all that tie with the
    * last, and of few others, in no order, into `room`: the slot, its unboosted score, and its values as of
-   * `boostValues`. Answers how many. null: also where that is not for one search alone.
+   * `boostValues`. Answers how many. null: also where that is not for one search alone. `counts` gets what it took: six
+   * numbers, SlotSearchCost from `scored` to `allowed`.
    */
   searchBoosted(
     index: number,
@@ -189,6 +190,7 @@ export interface NativeBinding {
     program: Uint32Array | null,
     boosts: Uint32Array,
     room: Float64Array,
+    counts: Float64Array,
   ): number | null;
   /**
    * What boosts (`program`: boostProgram) look at of the first `count` of `slots`, on the calling thread, in the filter

@@ -1,11 +1,13 @@
 import type { Boosts, DecayOrigin } from '../../../shared/contract/shard/boosts';
 import type { SearchEffort } from '../../../shared/contract/shard/shard-read';
+import type { SlotSearchCost } from '../slots/slot-scores';
 import { effortNumbers, nativeBinding } from './native-binding';
 
 /** Numbers that the room begins with; it grows. */
 const ROOM = 8_192;
 
 let room = new Float64Array(ROOM);
+const counts = new Float64Array(6);
 
 /** The indexes of a shard, by their numbers (VectorIndex.share, FilterIndex.share). */
 export interface SharedIndexes {
@@ -40,17 +42,22 @@ export function sharedBoostValues(
 /**
  * Searches by boosted scores on the calling thread, as searchSharedVectors: `count` slots, among them the best k and
  * all that tie with the last, in no order. In `found` are one after the other the slot, its unboosted score, and its
- * values as of sharedBoostValues; that holds as long. null: also where what may be among the best lies too far apart
- * for one search.
+ * values as of sharedBoostValues; that holds as long. `cost`: what it took, as long. null: also where what may be among
+ * the best lies too far apart for one search.
  */
 export function searchSharedBoosted(
   { vectors, filters }: SharedIndexes,
   query: Float32Array,
   { k, effort, filter, program }: { k: number; effort: SearchEffort; filter: Uint32Array | null; program: Uint32Array },
-): { found: Float64Array; count: number } | null {
+): { found: Float64Array; count: number; cost: () => Partial<SlotSearchCost> } | null {
   const [kind, given] = effortNumbers(effort);
-  const count = nativeBinding().searchBoosted(vectors, query, k, kind, given, filters, filter, program, room);
-  return count === null ? null : { found: room, count };
+  const count = nativeBinding().searchBoosted(vectors, query, k, kind, given, filters, filter, program, room, counts);
+  return count === null ? null : { found: room, count, cost };
+}
+
+function cost(): Partial<SlotSearchCost> {
+  const [scored, leftOut, rescored, expanded, plan, allowed] = counts;
+  return { scored, leftOut, rescored, expanded, plan, allowed };
 }
 
 /** Values of one slot: one of each boost, and two of a place. */

@@ -48,7 +48,7 @@ class Arguments {
   template <class T>
   Span<T> span(napi_value value, napi_typedarray_type wanted) const;
 
-  static constexpr size_t kArgumentsMax = 9;
+  static constexpr size_t kArgumentsMax = 10;
   napi_env env_;
   size_t count_ = kArgumentsMax;
   napi_value values_[kArgumentsMax];

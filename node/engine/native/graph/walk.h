@@ -145,6 +145,8 @@ class SortedPool {
  public:
   size_t size() const { return size_; }
   size_t eligible() const { return size_ - passages_; }
+  // The entry at that place is expanded now. Those behind it may be dropped.
+  void expands(size_t) {}
 
  protected:
   explicit SortedPool(PoolEntry* entries) : entries_(entries) {}
@@ -299,6 +301,7 @@ WalkResult walk_level(const Lists& lists, size_t rows, PoolEntry start, Scorer<Q
       if (entries[end].expanded()) continue;
       const int32_t* list = lists.of(entries[end].row());
       entries[end].marked_row |= PoolEntry::kExpanded;
+      pool.expands(end);
       expanded++;
       for (size_t j = 0; j < degree; j++) {
         const int32_t link = __atomic_load_n(&list[j], __ATOMIC_RELAXED);

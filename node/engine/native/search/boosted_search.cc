@@ -86,12 +86,12 @@ class BoostedPool : public SortedPool {
         best_(limits.k),
         zero_key_(limits.reach.query.zero_distance_key(limits.reach.effort.largest_norm)) {}
 
-  bool full() const { return full_; }
+  // Whether a row that found no place is one that a larger pool would have expanded.
+  bool full() const { return dropped_ > -std::numeric_limits<float>::infinity() && dropped_ >= floor(); }
   float floor() const { return std::min(threshold_, least_key_); }
-  bool takes(float key) const { return !full_ && key >= floor(); }
+  bool takes(float key) const { return key >= floor(); }
   size_t add(PoolEntry entry) {
     const size_t place = insert(entry);
-    if (!entry.passage()) note(entry);
     if (nearest_ != kNone) {
       if (place <= nearest_) {
         nearest_++;
@@ -102,13 +102,19 @@ class BoostedPool : public SortedPool {
       while (entries_[last].passage() || surplus > 0) surplus -= !entries_[last--].passage();
       move_anchor(last);
     }
-    if (size_ >= limits_.pool) {
-      full_ = true;
-      size_ = passages_ = 0;
-      return place;
+    // What comes on the way to the nearest is dropped here, and most often it is too far in the end.
+    if (size_ > limits_.pool) {
+      dropped_ = std::max(dropped_, entries_[size_ - 1].key);
+      forget_last();
     }
-    while (size_ > 0 && entries_[size_ - 1].key < floor()) drop_last();
+    forget_far(0);
     return place;
+  }
+  // Each row that may be among the best is expanded at some time: those that only come by are not looked at.
+  void expands(size_t place) {
+    if (entries_[place].passage()) return;
+    note(entries_[place]);
+    forget_far(place + 1);
   }
 
  private:
@@ -124,6 +130,15 @@ class BoostedPool : public SortedPool {
     if (!best_.add(limits_.values.boosted(reach.query.score_of(entry.key), number.low))) return;
     const float least = least_key(reach.query, limits_.values, best_.last());
     least_key_ = least - limits_.deviations * reach.query.deviation(reach.rows.meta(entry.row()));
+  }
+
+  // The first `kept` stay.
+  void forget_far(size_t kept) {
+    while (size_ > kept && entries_[size_ - 1].key < floor()) forget_last();
+  }
+  void forget_last() {
+    drop_last();
+    if (nearest_ == size_) nearest_ = kNone;
   }
 
   // To the last eligible entry up to `place`.
@@ -148,7 +163,8 @@ class BoostedPool : public SortedPool {
   const float zero_key_;
   // Place of the anchor.
   size_t nearest_ = kNone;
-  bool full_ = false;
+  // The greatest key of a row that found no place.
+  float dropped_ = -std::numeric_limits<float>::infinity();
   // The least key that is near enough to it, and the least that may be of one of the best.
   float threshold_ = -std::numeric_limits<float>::infinity(), least_key_ = threshold_;
 };
@@ -293,15 +309,17 @@ std::optional<std::vector<Hit>> search_boosted(const Snapshot& snapshot, const S
   const RowStore& rows = *snapshot.rows;
   const uint64_t changes = rows.changes();
   const std::optional<SearchPlan> plan = inline_plan(snapshot, request);
-  if (!plan.has_value() || (plan != SearchPlan::kScan && plan != SearchPlan::kWalk)) return std::nullopt;
-  if (plan == SearchPlan::kWalk && request.effort_kind != EffortKind::kCalibrated) return std::nullopt;
+  if (!plan.has_value()) return std::nullopt;
+  // Cells do not tell how far the best of them may lie.
+  const bool walks = plan != SearchPlan::kScan;
+  if (walks && (snapshot.graph == nullptr || request.effort_kind != EffortKind::kCalibrated)) return std::nullopt;
   const Query query(rows, request.query.data());
   if (query.needs_exact_scan()) return std::nullopt;
-  cost.plan = *plan;
+  cost.plan = walks ? SearchPlan::kWalk : SearchPlan::kScan;
   const float deviations = snapshot.effort.deviations_for(true);
   BoostedCandidates candidates(rows, query, values, request.k, deviations);
   const Allowed& allowed = request.allowed;
-  if (plan == SearchPlan::kWalk) {
+  if (walks) {
     if (!walk_boosted(snapshot, query, request, values, candidates, cost)) return std::nullopt;
     scan_later(snapshot, query, request, allowed, snapshot.graph->rows(), stop, candidates, cost);
   } else if (snapshot.sketches != nullptr && allowed.kind != Allowed::Kind::kSlots) {
@@ -316,7 +334,7 @@ std::optional<std::vector<Hit>> search_boosted(const Snapshot& snapshot, const S
   if (rows.changes() != changes) keep_newest_rows(rows, hits);
   // As `search_inline`.
   std::sort(hits.begin(), hits.end(), [](const Hit& a, const Hit& b) { return a.score > b.score; });
-  if ((plan == SearchPlan::kWalk || deviations < kDeviations) && has_long_tie(hits)) return std::nullopt;
+  if ((walks || deviations < kDeviations) && has_long_tie(hits)) return std::nullopt;
   return hits;
 }
 

@@ -86,12 +86,13 @@ export class InlineBoosts {
    * The best `k` by boosted scores, best first, and all that tie with the last. null: what may be among them lies too
    * far apart to be found by one search.
    */
-  best({ vector, k, effort, filter }: VectorSearch): FoundSlots | null {
+  best({ vector, k, effort, filter }: VectorSearch, counter: SearchCounter | null): FoundSlots | null {
     const { program } = this.written;
     const asked = { k, effort, filter: filter === null ? null : filterProgram(filter), program };
     const answer = searchSharedBoosted(this.shard, vector, asked);
     if (answer === null) return null;
-    const { found, count } = answer;
+    const { found, count, cost } = answer;
+    counter?.searched(cost());
     const { mode } = this.boosts;
     const all: { slot: number; score: number }[] = [];
     for (let i = 0, at = 0; i < count; i += 1, at += 2 + this.width) {

@@ -174,7 +174,7 @@ export class ShardSearch {
     try {
       let wanted = request.k;
       for (let attempt = 1; ; attempt++) {
-        let list: BoostedSlots | null = attempt === 1 && counter === null ? this.boostedNow(request, given) : null;
+        let list: BoostedSlots | null = attempt === 1 ? this.boostedNow(request, given, counter) : null;
         let boostDepth: number | undefined;
         if (list === null) {
           boosts ??= await ShardBoosts.prepared(indexes, given);
@@ -208,14 +208,14 @@ export class ShardSearch {
   }
 
   /** The same by one search on this thread, of less than a millisecond; null: it would take more. */
-  private boostedNow(request: VectorSearch, given: Boosts): BoostedSlots | null {
+  private boostedNow(request: VectorSearch, given: Boosts, counter: SearchCounter | null): BoostedSlots | null {
     const { directory, filters, vectors } = this.parts.indexes;
     const { k, filter, effort } = request;
     if (effort.type === 'exact' || k > AT_ONCE_MAX || (filter !== null && !isTold(filter))) return null;
     const number = vectors.share();
     if (number === null) return null;
     const boosts = InlineBoosts.of({ vectors: number, filters: filters.share(), directory }, given);
-    const found = boosts?.best(request) ?? null;
+    const found = boosts?.best(request, counter) ?? null;
     if (found === null || found.count > k + AT_ONCE_MAX) return null;
     const [all, scores] = [Uint32Array.from(found.slots), Float64Array.from(found.scores)];
     return { found: { slots: all, scores }, bound: found.count < k ? -Infinity : scores[found.count - 1] };

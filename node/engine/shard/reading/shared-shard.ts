@@ -112,8 +112,7 @@ export class SharedShard {
     const search = (k: number, filter: Filter | null): FoundSlots | null =>
       filter !== null && !isTold(filter) ? null : this.found(request, k, filter);
     try {
-      const best = counter === null ? boosts.best(request) : null;
-      return best ?? boosts.read(request, search, counter);
+      return boosts.best(request, counter) ?? boosts.read(request, search, counter);
     } catch (error) {
       // Metadata that are read while they change.
       if (error instanceof SyntaxError) return null;
