@@ -10,6 +10,7 @@ const pages = [
   'docs/architecture',
   'docs/decisions',
   'docs/guides',
+  'docs/integrations',
   'docs/lab',
   'clients/typescript',
   'clients/python',
