@@ -5,6 +5,7 @@
 //
 //   node scripts/setup.mjs             everything
 //   node scripts/setup.mjs packages    the system and npm packages only
+//   node scripts/setup.mjs native      the native parts of a package that npm has installed
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -324,5 +325,7 @@ export async function setUpOrExit(options) {
   }
 }
 
-if (process.argv[1] && fileURLToPath(import.meta.url) === process.argv[1])
-  await setUpOrExit({ packagesOnly: process.argv[2] === 'packages' });
+if (process.argv[1] && fileURLToPath(import.meta.url) === process.argv[1]) {
+  if (process.argv[2] === 'native') await setUpNativeOrExit();
+  else await setUpOrExit({ packagesOnly: process.argv[2] === 'packages' });
+}

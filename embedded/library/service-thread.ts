@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { BODY_IN_PIECES, type FromService, type ToService } from '../../coordinator/api/direct/direct-messages';
@@ -6,6 +7,9 @@ import { apiError } from '../../clients/typescript/src/errors';
 import type { LibraryThreadData } from '../library-thread-data';
 import { ClosedError } from './closed-error';
 import { DirectAnswer } from './direct-answer';
+
+/** What the bindings of the native parts say of a package that npm has installed and nobody has used. */
+const MISSING_ADDON = /^the native addon is missing/;
 
 /** A call that is not answered. */
 interface Pending {
@@ -42,6 +46,16 @@ export class ServiceThread {
 
   /** Resolves when the service answers. Rejects with an ApiError of the service's code. */
   static async open(data: LibraryThreadData, onLog: ((line: string) => void) | null): Promise<ServiceThread> {
+    try {
+      return await ServiceThread.start(data, onLog);
+    } catch (error) {
+      if (!MISSING_ADDON.test((error as Error).message)) throw error;
+      await buildAddons();
+      return ServiceThread.start(data, onLog);
+    }
+  }
+
+  private static async start(data: LibraryThreadData, onLog: ((line: string) => void) | null): Promise<ServiceThread> {
     const file = join(packageRoot(__dirname), 'dist', 'programs', 'library-thread.js');
     const worker = new Worker(file, { workerData: data, name: 'quiver' });
     const thread = new ServiceThread(worker, data.folder, onLog);
@@ -203,6 +217,17 @@ export class ServiceThread {
   private send(message: ToService): void {
     this.worker.postMessage(message);
   }
+}
+
+/** As the first start of a service does. It says what it does on standard error. */
+async function buildAddons(): Promise<void> {
+  const script = join(packageRoot(__dirname), 'scripts', 'setup.mjs');
+  const child = spawn(process.execPath, [script, 'native'], { stdio: ['ignore', 'inherit', 'inherit'] });
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  if (code !== 0) throw new Error('the native parts could not be built; standard error says why');
 }
 
 /** The path and the query of an address. */
