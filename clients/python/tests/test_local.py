@@ -93,6 +93,40 @@ print(client._service.pid, flush=True)
         assert client.collection("rows").get("a").external_id == "a"
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+async def test_a_forked_copy_of_its_program_neither_ends_nor_keeps_it(tmp_path: Path) -> None:
+    text = f"""
+import os, sys
+from quiver_client import local
+client = local({str(tmp_path / "data")!r}, program={str(PROGRAM)!r}, settings={SETTINGS!r})
+client.create_collection("rows", 2)
+if os.fork() == 0:
+    sys.exit()
+os.wait()
+client.collection("rows").upsert("a", [1, 0])
+copy = os.fork()
+if copy == 0:
+    os.close(1)
+    while True:
+        os.read(0, 1)
+print(client._service.pid, copy, flush=True)
+os.kill(os.getpid(), 9)
+"""
+    lasting, held = os.pipe()
+    try:
+        command = [sys.executable, "-c", text]
+        ran = subprocess.run(command, stdin=lasting, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+        service, copy = (int(word) for word in ran.stdout.split())
+        with anyio.fail_after(60):
+            while is_running(service):
+                await anyio.sleep(0.02)
+        assert is_running(copy)
+        os.kill(copy, signal.SIGKILL)
+    finally:
+        os.close(lasting)
+        os.close(held)
+
+
 async def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
     page = (CHECKOUT / "clients" / "python" / "README.md").read_text()
     (example,) = re.findall(r"^```py\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -82,7 +83,12 @@ class LocalService:
         except OSError as error:
             self._remove()
             raise LocalServiceError(f"the service could not be started: {error}") from error
+        # Of a copy of this process by `fork`, the service is another's.
+        self._owner = os.getpid()
         atexit.register(self.stop)
+        if hasattr(os, "register_at_fork"):
+            service = weakref.ref(self)
+            os.register_at_fork(after_in_child=lambda: _let_go(service()))
         try:
             self._wait_until_ready()
         except BaseException:
@@ -114,6 +120,8 @@ class LocalService:
 
     def stop(self) -> None:
         """Ends it: what is under way is done, and then its process is gone. Once more does nothing."""
+        if os.getpid() != self._owner:
+            return
         with self._lock:
             if not os.path.isdir(self._directory):
                 return
@@ -130,6 +138,13 @@ class LocalService:
 
     def _remove(self) -> None:
         shutil.rmtree(self._directory, ignore_errors=True)
+
+
+def _let_go(service: LocalService | None) -> None:
+    """In a copy of the process that owns it: it must not keep the service alive when that process ends."""
+    if service is not None and service._process.stdin is not None:
+        with contextlib.suppress(OSError):
+            service._process.stdin.close()
 
 
 _KEPT = frozenset(
