@@ -25,6 +25,11 @@ const INTEGRATIONS = {
     copyFileSync(join(ROOT, 'integrations/mastra/quiver-vector.mjs'), join(place.folder, 'quiver-vector.mjs'));
     runPage(place, 'mastra');
   },
+  // Where Maven is.
+  'spring-ai': (place) => {
+    cpSync(join(ROOT, 'integrations/spring-ai'), join(place.folder, 'spring-ai'), { recursive: true });
+    run('mvn', ['-q', '-B', 'test'], { ...place, folder: join(place.folder, 'spring-ai') });
+  },
   benchmarks: (place) => {
     const python = join(place.folder, 'venv/bin/python');
     run(process.env.PYTHON ?? 'python3', ['-m', 'venv', join(place.folder, 'venv')], place);
