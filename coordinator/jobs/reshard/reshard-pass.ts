@@ -101,6 +101,14 @@ export interface ReshardParts {
   stop: AbortSignal;
 }
 
+/** Items of a shard, with the place behind them; the last page of a shard may have none. */
+interface TextPage {
+  shard: number;
+  items: StoredItem[];
+  after: SourceProgress['after'];
+  isLast: boolean;
+}
+
 interface Found {
   record: CollectionRecord;
   revision: number;
@@ -260,9 +268,10 @@ export class ReshardPass {
     await this.openNew(collection, 'make');
     await this.transfers.stageAll(to, 'filling');
     await this.track();
-    for (const [shard, source] of this.sources.entries())
-      if (!source.isCopied)
-        await (reembed === undefined ? this.copy(shard, pageItems(collection.dim)) : this.copyTexts(shard));
+    if (reembed === undefined) {
+      for (const [shard, { isCopied }] of this.sources.entries())
+        if (!isCopied) await this.copy(shard, pageItems(collection.dim));
+    } else await this.copyTexts();
     await this.catchUp();
     if (this.reembed !== undefined) {
       await this.compare(this.reembed, collection);
@@ -381,45 +390,59 @@ export class ReshardPass {
     this.isLimiting = true;
   }
 
-  /** As `copy`, of items that get vectors of their texts. */
-  private async copyTexts(shard: number): Promise<void> {
-    const { from, to } = this.owned.record;
-    const id = { collectionUid: from.uid, shard };
-    const source = this.sources[shard];
-    const { until = Infinity } = source;
-    const under: { last: { stamp: number; externalId: string }; states: Promise<ItemState[]> }[] = [];
-    let { after } = source;
-    const { vectors } = this.parts.reembedding;
+  /**
+   * As `copy`, of items of all shards that get vectors of their texts. Pages follow each other without a gap, from one
+   * shard to the next: the model always has some.
+   */
+  private async copyTexts(): Promise<void> {
+    const under: { page: TextPage; states: Promise<ItemState[]> }[] = [];
+    const pages = this.textPages();
     for (let isEnd = false; !isEnd || under.length > 0;) {
       while (!isEnd && under.length < TEXT_PAGES_AHEAD) {
-        const items = await this.transfers.scan(id, after, vectors.pageItems(to.model!, TEXT_PAGE_ITEMS), false);
-        const last = items.at(-1);
-        isEnd = last === undefined || last.stamp > until;
-        if (last === undefined) break;
-        after = { stamp: last.stamp, externalId: last.externalId };
-        const found = items.filter(({ stamp }) => stamp <= until);
-        const states = this.made(found.map((item) => ({ externalId: item.externalId, item })));
+        const next = await pages.next();
+        isEnd = next.done === true;
+        if (next.done === true) break;
+        const states = this.made(next.value.items.map((item) => ({ externalId: item.externalId, item })));
         // One that comes later may fail first.
         states.catch(() => undefined);
-        under.push({ last: after, states });
+        under.push({ page: next.value, states });
       }
-      const page = under.shift();
-      if (page === undefined) break;
-      const states = await this.whileStored(page.states);
-      const startMs = this.parts.clock.monotonicMs();
-      await this.transfers.import(
-        to,
-        states.filter(({ item }) => item !== null),
-      );
-      source.after = page.last;
-      this.copied += states.length;
-      for (const { externalId, item } of states) this.dropped.note(externalId, item === null);
-      await this.rest(startMs);
-      await this.storeNowAndThen();
+      const first = under.shift();
+      if (first !== undefined) await this.importTexts(first.page, await this.whileStored(first.states));
     }
-    source.isCopied = true;
-    source.after = null;
-    await this.store({});
+  }
+
+  /** What is not copied yet, in the order of insertion, one shard after the other. */
+  private async *textPages(): AsyncGenerator<TextPage> {
+    const { from, to } = this.owned.record;
+    const { vectors } = this.parts.reembedding;
+    for (const [shard, { until = Infinity, isCopied, after: copied }] of this.sources.entries()) {
+      let after = copied;
+      for (let isLast = isCopied; !isLast;) {
+        const limit = vectors.pageItems(to.model!, TEXT_PAGE_ITEMS);
+        const items = await this.transfers.scan({ collectionUid: from.uid, shard }, after, limit, false);
+        const last = items.at(-1);
+        isLast = last === undefined || last.stamp > until;
+        if (last !== undefined) after = { stamp: last.stamp, externalId: last.externalId };
+        yield { shard, items: items.filter(({ stamp }) => stamp <= until), after, isLast };
+      }
+    }
+  }
+
+  private async importTexts({ shard, after, isLast }: TextPage, states: ItemState[]): Promise<void> {
+    const startMs = this.parts.clock.monotonicMs();
+    const source = this.sources[shard];
+    await this.transfers.import(
+      this.owned.record.to,
+      states.filter(({ item }) => item !== null),
+    );
+    this.copied += states.length;
+    for (const { externalId, item } of states) this.dropped.note(externalId, item === null);
+    source.isCopied = isLast;
+    source.after = isLast ? null : after;
+    if (isLast) return this.store({});
+    await this.rest(startMs);
+    await this.storeNowAndThen();
   }
 
   /** The items as they are in the new shards. Errors: those of the model. */

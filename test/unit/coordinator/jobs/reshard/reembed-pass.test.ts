@@ -12,6 +12,7 @@ import {
 } from '../../../../../coordinator/service/collections/collection-record';
 import {
   type Compared,
+  NOTHING_COPIED,
   type Reembed,
   reshardFromEntry,
   type ReshardRecord,
@@ -40,6 +41,8 @@ let clock: ManualClock;
 /** Ids that changed, in their order, and the texts that the items have now; null: none. */
 let changes: string[];
 let texts: Map<string, string | null>;
+/** By the number of the shard in use, what there is to copy. */
+let copied: StoredItem[][];
 /** The last version that the shard in use gave. */
 let versions: number;
 /** The term since which the shard notes its changes. */
@@ -62,6 +65,7 @@ beforeEach(async () => {
   changes = [];
   texts = new Map();
   since = 1;
+  copied = [];
   versions = 0;
   followed = new Map();
   isTold = true;
@@ -80,7 +84,7 @@ function write(externalId: string, text: string | null = 'a text'): void {
 }
 
 function answerOf(
-  { collectionUid }: ShardId,
+  { collectionUid, shard }: ShardId,
   kind: string,
   request: { after: number; limit: number; writesPerSecond?: number; externalIds: string[] },
 ): unknown {
@@ -92,6 +96,8 @@ function answerOf(
     return request.externalIds.map((externalId) =>
       texts.has(externalId) ? { externalId, stamp: 1, metadata: '{}', text: texts.get(externalId) } : null,
     );
+  if (kind === 'scan') return request.after === null ? copied[shard] : [];
+  if (kind === 'status') return { lastStamp: 1 };
   if (request.writesPerSecond !== undefined) limited(request.writesPerSecond);
   const lastChange = collectionUid === 'used' ? changes.length : 0;
   const upTo = Math.min(lastChange, request.after + request.limit);
@@ -592,4 +598,29 @@ test('just before the switch a shard takes 25 writes a second, however slow the 
   await drive();
   expect(asked.length).toBeGreaterThan(0);
   expect(Math.min(...asked)).toBeGreaterThanOrEqual(25);
+});
+
+test('the model has texts of the next shard while the last ones of a shard are stored', async () => {
+  copied = ['a', 'b'].map((externalId) => [{ externalId, stamp: 1, metadata: '{}', text: `text ${externalId}` }]);
+  await reembedding('filling', {});
+  const record = await recordNow();
+  const sources = [0, 1].map(() => ({ ...NOTHING_COPIED, since: 1 }));
+  const value = reshardToValue({
+    ...record,
+    from: { ...record.from, shards: 2 },
+    to: { ...record.to, shards: 2 },
+    sources,
+  });
+  await store.transact([], [{ type: 'put', key: KEY, value }]);
+  const order: string[] = [];
+  embedded = (some) => void order.push(...some);
+  const { write: plain } = shards;
+  jest.spyOn(shards, 'write').mockImplementation(async (id, operations, call) => {
+    for (const one of operations) if (one.type === 'import') order.push(`import ${one.externalId}`);
+    return plain(id, operations, call);
+  });
+  await drive();
+  jest.restoreAllMocks();
+  expect(order).toEqual(['text a', 'text b', 'import a', 'import b']);
+  expect(await recordNow()).toMatchObject({ state: 'retiring', copied: 2 });
 });
