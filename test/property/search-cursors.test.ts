@@ -5,7 +5,7 @@ import { StoredRestores } from '../../coordinator/jobs/restore/stored-restores';
 import { ONLY_DRIVER } from '../../coordinator/jobs/driving/owned-entry';
 import { Resharder } from '../../coordinator/jobs/reshard/resharder';
 import type { RerankProvider } from '../../coordinator/models/rerank/reranker';
-import { SEAL_LENGTH } from '../../coordinator/service/search/cursor-seal';
+import { CursorSeal, SEAL_LENGTH } from '../../coordinator/service/search/cursor-seal';
 import type { Diversity, Fusing, Grouping, PageCursor, SearchRequest } from '../../coordinator/service/search-request';
 import type { FoundGroup, ScoredHit, VectorInput } from '../../coordinator/service/service';
 import type { IndexFactories } from '../../node/engine/shard/shard-indexes';
@@ -537,6 +537,11 @@ describe('a cursor is refused', () => {
             kind: 'invalid_parameter',
             message: expect.stringContaining('Invalid cursor'),
           });
+    // As one of a service that has another secret.
+    await expect(page({}, new CursorSeal('0'.repeat(64)).close(text))).rejects.toMatchObject({
+      kind: 'invalid_parameter',
+      message: expect.stringContaining('this service did not seal it as it is'),
+    });
     await expect(page({}, written(3, elements[7]))).rejects.toMatchObject({
       kind: 'invalid_parameter',
       message: expect.stringContaining('this cursor ended: an earlier version of the service answered it'),

@@ -291,7 +291,7 @@ function optionsOf(limits: HttpLimits) {
     ),
     cursor: option(
       optional(z.string().min(1)).meta({
-        description: `Pages that continue each other, without offset and as far as the list goes: "first", then \`next_cursor\` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. Where an answer has boost_depth, the list from there on is that of so many items of each shard, the best without boosts, and ends with them. All fields but k and those of what results carry are to be the same. A chain goes on for ${limits.cursorSeconds} seconds (CURSOR_SECONDS), and ends when the collection is resharded.`,
+        description: `Pages that continue each other, without offset and as far as the list goes: "first", then \`next_cursor\` of the page before, which is null at the end. No hit comes twice and none that stays as it is is left out; what has changed since the first page is left out. Where an answer has boost_depth, the list from there on is that of so many items of each shard, the best without boosts, and ends with them; fused with others, once the chain is past 16,384 of these. All fields but k and those of what results carry are to be the same. A chain goes on for ${limits.cursorSeconds} seconds (CURSOR_SECONDS), and ends when the collection is resharded.`,
       }),
       ({ page }, cursor) => {
         page.cursor = { text: cursor === FIRST_PAGE ? null : cursor, secondsMax: limits.cursorSeconds };

@@ -104,6 +104,12 @@ export function cursorOfChain(
 function openedElements(cursor: string, seal: CursorSeal): unknown[] {
   const text = seal.open(cursor);
   if (text !== null) return elementsOf(text, CURSOR_LENGTH_MAX - SEAL_LENGTH);
+  if (elementsOf(cursor.slice(0, -SEAL_LENGTH), CURSOR_LENGTH_MAX).length === ELEMENTS)
+    throw new QuiverError(
+      'invalid_parameter',
+      'Invalid cursor: this service did not seal it as it is: another one answered it, it was changed, or the cluster ' +
+        'store was emptied or restored since; begin again with cursor "first"',
+    );
   const { 0: version, length } = elementsOf(cursor, CURSOR_LENGTH_MAX);
   if (length !== ELEMENTS || typeof version !== 'number' || version >= VERSION) throw notOne();
   throw new QuiverError(
