@@ -64,8 +64,8 @@ const TEXT_PAGES_AHEAD = 3;
 const TEXTS_LEFT_MS = 500;
 /**
  * Just before the old shards are sealed: it is tried for so long to leave no text, and clients may write this share of
- * what is embedded meanwhile. But a shard takes so many writes a second in any case: who waits longer for the next one
- * waits longer than what this is to save.
+ * what is embedded meanwhile. But a shard is slowed to no fewer writes a second by that: who waits longer for the next
+ * one waits longer than what this is to save.
  */
 const LAST_TEXTS = { forMs: 1_000, share: 0.25, leastOfShard: 25 };
 /** With more changes that can't be taken over, the vectors of before are not kept: the shards in use note each. */
@@ -603,7 +603,8 @@ export class ReshardPass {
       const left = await this.drainAll(transfers);
       if (left === 0 || clock.monotonicMs() >= untilMs) return;
       const least = LAST_TEXTS.leastOfShard * this.owned.record.from.shards;
-      this.pace.slow(Math.max(least, (LAST_TEXTS.share * 1000) / this.textMs));
+      // What has taken no time so far needs no slower clients.
+      if (this.textMs > 0) this.pace.slow(Math.max(least, (LAST_TEXTS.share * 1000) / this.textMs));
     }
   }
 
@@ -933,8 +934,8 @@ export class ReshardPass {
     const missing = states.filter((_, i) => vectors[i] === undefined);
     const startMs = this.parts.clock.monotonicMs();
     const anew = await this.made(missing, transfers);
-    const texts = missing.filter(({ item }) => item !== null).length;
-    if (texts > 0) this.textMs = (this.parts.clock.monotonicMs() - startMs) / texts;
+    // Of all changes, for what is left is counted in changes: many may keep their vectors.
+    this.textMs = (this.parts.clock.monotonicMs() - startMs) / states.length;
     let next = 0;
     const made = states.map(({ externalId, item }, i) =>
       vectors[i] === undefined ? anew[next++] : { externalId, item: { ...item!, vector: vectors[i] } },

@@ -215,11 +215,11 @@ function shardsOf(positions: { shard: number }[]): number[] {
 
 /**
  * The kind of the original error no longer tells whether anything was written, unless it says that more is beyond a
- * limit.
+ * limit, or is refused: to repeat the call would not help.
  */
 export function brokenOff(error: QuiverError, count: number, { done }: FilteredWrite): QuiverError {
   if (error.kind === 'not_found') return error;
-  if (error.kind === 'limit_exceeded')
+  if (error.kind === 'limit_exceeded' || error.kind === 'invalid_parameter')
     return new QuiverError(error.kind, `${count} vectors were ${done}, then: ${error.message}`, { cause: error });
   const message = `${count} vectors were ${done}, then: ${error.message}; repeat the call for the rest`;
   return new QuiverError('commit_unknown', message, { cause: error, details: { ...error.details, done: count } });

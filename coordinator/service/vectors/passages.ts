@@ -1,6 +1,6 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import { NO_VERSION } from '../../../shared/contract/shard/shard-client';
-import { chosenMetadata } from '../../../shared/contract/filter/chosen-metadata';
+import { keptMetadata } from '../../../shared/contract/filter/chosen-metadata';
 import { ownTurn } from '../../../shared/base/time/work-slices';
 import type { PassageTemplate } from '../../models/passage-template';
 import { NO_HOLD } from '../answer-hold';
@@ -49,7 +49,7 @@ export class Passages {
           const externalId = ids[seen.size];
           seen.set(externalId, item === null ? NO_VERSION : (item.version ?? item.stamp));
           // All of a thousand items may be much.
-          if (item !== null) metadataOf.set(externalId, chosenMetadata(item.metadata, template.paths));
+          if (item !== null) metadataOf.set(externalId, keptMetadata(item.metadata, template.paths));
         }
     const passages: (string | null | undefined)[] = [];
     for (const { externalId, source, metadata } of items) {

@@ -600,6 +600,30 @@ test('just before the switch a shard takes 25 writes a second, however slow the 
   expect(Math.min(...asked)).toBeGreaterThanOrEqual(25);
 });
 
+test('clients are not slowed for changes that take no time', async () => {
+  changes.push('gone');
+  const asked: number[] = [];
+  limited = (perSecond) => void asked.push(perSecond);
+  let fillings = 0;
+  let left = 5;
+  staged = ({ collectionUid }, stage) => {
+    if (collectionUid !== 'other' || stage !== 'filling' || (fillings += 1) !== 2) return;
+    changes.push('gone');
+  };
+  await reembedding('ready', {});
+  const { write: plain } = shards;
+  jest.spyOn(shards, 'write').mockImplementation(async (id, operations, call) => {
+    // One that is deleted during each look of the last second.
+    if (fillings === 2 && operations.some(({ type }) => type === 'import') && (left -= 1) > 0) changes.push('gone');
+    return plain(id, operations, call);
+  });
+  await drive();
+  jest.restoreAllMocks();
+  expect(left).toBe(0);
+  expect(asked).toEqual([]);
+  expect((await recordNow()).state).toBe('retiring');
+});
+
 test('the model has texts of the next shard while the last ones of a shard are stored', async () => {
   copied = ['a', 'b'].map((externalId) => [{ externalId, stamp: 1, metadata: '{}', text: `text ${externalId}` }]);
   await reembedding('filling', {});

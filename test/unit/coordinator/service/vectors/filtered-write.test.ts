@@ -1,7 +1,12 @@
 import { ScatterGather } from '../../../../../coordinator/service/routing/scatter-gather';
 import { shardOf } from '../../../../../coordinator/service/routing/shard-router';
 import { ShardSets } from '../../../../../coordinator/service/routing/shard-sets';
-import { type FilteredWrite, writeMatching } from '../../../../../coordinator/service/vectors/filtered-write';
+import {
+  brokenOff,
+  type FilteredWrite,
+  writeMatching,
+} from '../../../../../coordinator/service/vectors/filtered-write';
+import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
 import { writeMatchingOnce } from '../../../../../coordinator/service/vectors/filtered-write-once';
 import type { Filter } from '../../../../../shared/contract/filter/filter';
 import type { ShardClient, ShardId, WriteOperation } from '../../../../../shared/contract/shard/shard-client';
@@ -90,4 +95,16 @@ test('a shard whose last page ends at its bytes is asked once more, and has noth
   const { found, parts } = shardsOf(0);
   expect((await writeMatching(parts, collection, write, parts.scatter.begin())).done).toBe(0);
   expect(found.reads).toBe(SHARDS);
+});
+
+test('what broke off by a refusal says what was done, and is not to be repeated', () => {
+  const write = { done: 'updated' } as unknown as Parameters<typeof brokenOff>[2];
+  expect(brokenOff(new QuiverError('invalid_parameter', 'not so'), 3, write)).toMatchObject({
+    kind: 'invalid_parameter',
+    message: '3 vectors were updated, then: not so',
+  });
+  expect(brokenOff(new QuiverError('unavailable', 'gone'), 3, write)).toMatchObject({
+    kind: 'commit_unknown',
+    message: '3 vectors were updated, then: gone; repeat the call for the rest',
+  });
 });

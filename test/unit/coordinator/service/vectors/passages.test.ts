@@ -19,10 +19,15 @@ function vectorOf(passage: string): Float32Array {
   return Float32Array.from({ length: DIM }, (_, i) => digest.readInt16LE(2 * i) / 2 ** 15);
 }
 
-const MODEL: EmbeddingModel = { name: 'm', dim: DIM, embed: async (texts) => texts.map(vectorOf) };
+const MODEL = { name: 'm', dim: DIM };
 
 async function setUp(template = TEMPLATE) {
-  const embedding = new PlainEmbedding([MODEL]);
+  let isLost = false;
+  const embed: EmbeddingModel['embed'] = async (texts) => {
+    if (isLost) throw new QuiverError('embedding_unavailable', 'no model');
+    return texts.map(vectorOf);
+  };
+  const embedding = new PlainEmbedding([{ ...MODEL, embed }]);
   const { service, shards } = await plainService({ embedding });
   const given = { model: 'local:m', template };
   await service.collections.create({ ...newCollection('c', { shards: 2, dim: DIM }), embedding: given });
@@ -33,7 +38,11 @@ async function setUp(template = TEMPLATE) {
     expect([externalId, vector]).toEqual([externalId, vectorOf(passage)]);
   };
   const made = (): string[] => embedding.calls.splice(0).flatMap(({ texts }) => texts);
-  return { vectors, shards, expectOf, made };
+  /** Without it, nothing is embedded. */
+  const loseModel = (): void => {
+    isLost = true;
+  };
+  return { vectors, shards, expectOf, made, loseModel };
 }
 
 const textItem = (externalId: string, text: string, metadata?: object): VectorInput => ({
@@ -273,6 +282,19 @@ test.each([
   await vectors.patch('c', { ...patchOf('a', {}), vector: vectorOf('given') });
   await write();
   await expectOf('a', 'given');
+});
+
+test('what was done under a key is answered without the model, too', async () => {
+  const { vectors, loseModel } = await setUp();
+  await vectors.upsert('c', [textItem('a', 'one', { title: 'T' })]);
+  const once = onceOf();
+  const { versions } = await vectors.upsert('c', [textItem('a', 'two')], { once });
+  loseModel();
+  await expect(vectors.upsert('c', [textItem('a', 'three')], { once: onceOf() })).rejects.toMatchObject({
+    kind: 'embedding_unavailable',
+  });
+  const again = await vectors.upsert('c', [textItem('a', 'two')], { once });
+  expect(again.versions).toEqual(versions);
 });
 
 test('passages of many items with long metadata leave others their turns', async () => {
