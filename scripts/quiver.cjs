@@ -2,20 +2,14 @@
 // `quiver <role>`: runs one role of the service in this process. `quiver check-config [role]`: prints the settings that
 // this role would use. `quiver etcd-users`: switches etcd's authentication on. `quiver repair`: what of a data folder
 // is gone, and what is to become of it.  Every other word is a command of cli/ (docs/command-line.md). Needs a checkout
-// or image that is set up, or npm's package, whose first start builds its native parts. This file is CommonJS, because
-// loading an ES module already uses libuv's thread pool, whose size is fixed at its first use.
-const { existsSync } = require('node:fs');
+// or image that is set up, or npm's package, whose first start builds its native parts where no package has them built.
+// This file is CommonJS, because loading an ES module already uses libuv's thread pool, whose size is fixed at its first
+// use.
 const { availableParallelism } = require('node:os');
 const { join, resolve } = require('node:path');
 const { loadProgram } = require('./load-program.cjs');
 
 const DIST = join(__dirname, '..', 'dist');
-/** What scripts/make/build-native.mjs makes. */
-const ADDONS = [
-  'node/engine/native/build/vectors.node',
-  'coordinator/api/native/build/body-scanner.node',
-  'node/engine/kv/native/build/store.node',
-];
 /** For RocksDB's calls: a waiting fsync must not keep a search from its core. The same as libuv's default. */
 const STORAGE_THREADS = 4;
 
@@ -44,9 +38,10 @@ function sizeThreadPool(role) {
 function become(role) {
   sizeThreadPool(role);
   const load = () => loadProgram(join(DIST, 'programs', `${role}.js`));
-  if (ADDONS.every((path) => existsSync(join(__dirname, '..', path)))) load();
-  // The first start of a package that npm has installed.
-  else void import('./setup.mjs').then(({ setUpNativeOrExit }) => setUpNativeOrExit()).then(load);
+  const problem = require(join(DIST, 'shared', 'base', 'process', 'addon-file.js')).addonsProblem();
+  if (problem === null) load();
+  // The first start of a package that npm has installed on a platform without built addons.
+  else void import('./setup.mjs').then(({ setUpNativeOrExit }) => setUpNativeOrExit(problem)).then(load);
 }
 
 /**

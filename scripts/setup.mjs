@@ -181,10 +181,13 @@ async function removeTypes(sources, folder) {
 
 /**
  * Builds the addons of a package that npm has installed: what it was compiled to comes with it. Prints one clear
- * message when that can't be done, and ends the process.
+ * message when that can't be done, and ends the process. `problem`: why there are none that were built elsewhere, if
+ * it is to be said.
+ * @param {string} [problem]
  */
-export async function setUpNativeOrExit() {
+export async function setUpNativeOrExit(problem) {
   const log = (/** @type {string} */ line) => process.stderr.write(`setup: ${line}\n`);
+  if (problem !== undefined) log(problem);
   try {
     checkNode();
     await withSetupLock(

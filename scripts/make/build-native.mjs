@@ -227,7 +227,7 @@ export function filesOf(folder, name) {
  * @param {string[]} folders
  * @param {unknown[]} parts
  */
-function fingerprint(folders, ...parts) {
+export function fingerprint(folders, ...parts) {
   const hash = createHash('sha256');
   hash.update(
     JSON.stringify([process.versions.modules, process.versions.napi, process.platform, process.arch, COMPILER, parts]),
@@ -242,7 +242,7 @@ function fingerprint(folders, ...parts) {
  * Runs the given work, at most `slots` pieces at a time.
  * @param {number} slots
  */
-function limited(slots) {
+export function limited(slots) {
   /** @type {((turn?: unknown) => void)[]} */
   const waiting = [];
   let free = slots;
@@ -264,7 +264,7 @@ function limited(slots) {
  * Waits for all promises, then rejects with the first failure: nothing may be removed while a compiler still writes.
  * @param {Promise<unknown>[]} promises
  */
-async function settledAll(promises) {
+export async function settledAll(promises) {
   const failed = (await Promise.allSettled(promises)).find((result) => result.status === 'rejected');
   if (failed) throw failed.reason;
 }
@@ -275,7 +275,7 @@ async function settledAll(promises) {
  * @param {string[]} args
  * @returns {Promise<void>}
  */
-function run(command, args) {
+export function run(command, args) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] });
     let messages = '';

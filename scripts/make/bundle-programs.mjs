@@ -28,7 +28,7 @@ const loaderOf = (name) =>
 /**
  * Packages that are loaded from their own folders: because they look for files there, and only when they are needed.
  */
-const APART = [
+export const APART = [
   '@aws-sdk/credential-provider-node',
   '@huggingface/transformers',
   '@modelcontextprotocol/server',

@@ -1,6 +1,4 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { packageRoot } from '../../../shared/base/process/package-root';
+import { addonFile } from '../../../shared/base/process/addon-file';
 
 /** The functions of the native addon (addon.cc), with the same names and the same order and meaning of arguments. */
 export interface BodyScannerAddon {
@@ -121,13 +119,10 @@ export interface DividedPart {
 
 let addon: BodyScannerAddon | undefined;
 
-/** Loads the addon, once per JavaScript thread. Errors: that of an addon that was not built, a plain Error. */
+/** Loads the addon, once per JavaScript thread. Errors: those of addonFile. */
 export function loadBodyScanner(): BodyScannerAddon {
   if (addon === undefined) {
-    const path = join(packageRoot(__dirname), 'coordinator', 'api', 'native', 'build', 'body-scanner.node');
-    if (!existsSync(path))
-      throw new Error(`the native addon is missing at ${path}: run node scripts/make/build-native.mjs`);
-    addon = require(path) as BodyScannerAddon;
+    addon = require(addonFile('body-scanner')) as BodyScannerAddon;
   }
   return addon;
 }

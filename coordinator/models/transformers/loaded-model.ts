@@ -7,6 +7,9 @@ export type Tensor = InstanceType<Transformers['Tensor']>;
 export type Tokenizer = Awaited<ReturnType<Transformers['AutoTokenizer']['from_pretrained']>>;
 type Graph = Awaited<ReturnType<Transformers['AutoModel']['from_pretrained']>>;
 
+/** What npm installs for models: the version of package.json. */
+const TRANSFORMERS_PACKAGE = '@huggingface/transformers@4.3.1';
+
 /** One native thread per worker. Errors are thrown, so they need no line on the console. */
 const SESSION_OPTIONS = {
   intraOpNumThreads: 1,
@@ -42,7 +45,7 @@ export class LoadedModel {
    * Loads both from the model's folder, never from the network. Errors: embedding_unavailable, naming what is broken.
    */
   static async open({ folder, variant }: Pick<ModelDescription, 'folder' | 'variant'>): Promise<LoadedModel> {
-    const transformers = await import('@huggingface/transformers');
+    const transformers = await loadTransformers();
     transformers.env.allowRemoteModels = false;
     transformers.env.useFSCache = false;
     transformers.env.logLevel = transformers.LogLevel.ERROR;
@@ -79,6 +82,16 @@ export class LoadedModel {
       token_type_ids: new Tensor('int64', kinds, dims),
     })) as Record<string, Tensor | undefined>;
     return { outputs, mask, dims };
+  }
+}
+
+/** What npm's package of Quiver leaves out. Errors: embedding_unavailable, saying how to get it. */
+async function loadTransformers(): Promise<Transformers> {
+  try {
+    return await import('@huggingface/transformers');
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw modelFailure(`it needs a package that is not installed: run npm install ${TRANSFORMERS_PACKAGE}`, error);
   }
 }
 

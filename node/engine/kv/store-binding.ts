@@ -1,7 +1,5 @@
-import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
-import { packageRoot } from '../../../shared/base/process/package-root';
+import { addonFile } from '../../../shared/base/process/addon-file';
 
 declare const kind: unique symbol;
 
@@ -139,13 +137,10 @@ export const ABSENT = 0xffff_ffff;
 
 let binding: StoreBinding | undefined;
 
-/** Loads the addon, once per JavaScript thread. Errors: that of an addon that was not built, a plain Error. */
+/** Loads the addon, once per JavaScript thread. Errors: those of addonFile. */
 export function storeBinding(): StoreBinding {
   if (binding === undefined) {
-    const path = join(packageRoot(__dirname), 'node', 'engine', 'kv', 'native', 'build', 'store.node');
-    if (!existsSync(path))
-      throw new Error(`the native addon is missing at ${path}: run node scripts/make/build-native.mjs`);
-    binding = createRequire(__filename)(path) as StoreBinding;
+    binding = createRequire(__filename)(addonFile('store')) as StoreBinding;
   }
   return binding;
 }

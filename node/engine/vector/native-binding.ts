@@ -1,8 +1,6 @@
-import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
-import { packageRoot } from '../../../shared/base/process/package-root';
+import { addonFile } from '../../../shared/base/process/addon-file';
 import type { Metric } from '../../../shared/contract/vector/metric';
 import type { Quantization } from '../../../shared/contract/vector/quantization';
 import type { SearchEffort } from '../../../shared/contract/shard/shard-read';
@@ -214,13 +212,10 @@ export function effortNumbers(effort: SearchEffort): readonly [kind: number, giv
 
 let binding: NativeBinding | undefined;
 
-/** Loads the addon, once per JavaScript thread. Errors: that of an addon that was not built, a plain Error. */
+/** Loads the addon, once per JavaScript thread. Errors: those of addonFile. */
 export function nativeBinding(): NativeBinding {
   if (binding === undefined) {
-    const path = join(packageRoot(__dirname), 'node', 'engine', 'native', 'build', 'vectors.node');
-    if (!existsSync(path))
-      throw new Error(`the native addon is missing at ${path}: run node scripts/make/build-native.mjs`);
-    binding = createRequire(__filename)(path) as NativeBinding;
+    binding = createRequire(__filename)(addonFile('vectors')) as NativeBinding;
   }
   return binding;
 }
