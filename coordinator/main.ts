@@ -6,7 +6,13 @@ import { MemberName } from '../shared/cluster-store/entries/member-name';
 import { followMemberFiles } from '../shared/member/member-files';
 import { type BackupSeals, backupSealsOf } from '../shared/backup-store/backup-seals';
 import { targetOpener } from '../shared/backup-store/open-target';
-import { etcdAccess, memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/member/member-options';
+import {
+  etcdAccess,
+  memberAddress,
+  memberCredentials,
+  memberSecretsOf,
+  memberStore,
+} from '../shared/member/member-options';
 import {
   CONTROLLER_PATH,
   COORDINATORS_PREFIX,
@@ -421,7 +427,7 @@ function main(): void {
   const output = new StandardOutput(process.env);
   const log = createLogger({
     level: config.logLevel,
-    secrets: secretsOf({ ...config, ...member }),
+    secrets: memberSecretsOf({ ...config, ...member }),
     output,
     base: { coordinator: member.memberId },
   });

@@ -75,6 +75,8 @@ export interface EmbeddedParts {
   stopSignal: AbortSignal;
   /** Where calls come from in the place of the port; null: it listens. */
   entrance?: OwnEntrance | null;
+  /** The command line, for a message to who wants the folder meanwhile; default: this process's. */
+  words?: readonly string[];
 }
 
 /** What people are told of an open service. */
@@ -133,7 +135,7 @@ export async function openEmbedded(parts: EmbeddedParts): Promise<OpenedService>
   const notes = await StoreNotes.load(join(config.dataDir, NOTES_FOLDER), log);
   const clusterStore = await openClusterFolder(config.dataDir, stores, notes);
   shutdown.defer(() => closeClusterFolder(config.dataDir, clusterStore, notes));
-  shutdown.defer(noteOwner(config.dataDir));
+  shutdown.defer(noteOwner(config.dataDir, parts.words));
   const openTarget = await targetsOf(config, log);
   let shipping: LogShipping | null = null;
   const host = await ShardHost.start(join(config.dataDir, 'node'), {

@@ -4,4 +4,6 @@ export interface LibraryThreadData {
   folder: string;
   /** By their names. */
   settings: Record<string, string>;
+  /** The command line of the program. */
+  words: readonly string[];
 }

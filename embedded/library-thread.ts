@@ -3,6 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { DirectCalls } from '../coordinator/api/direct/direct-calls';
 import type { FromService, ToService } from '../coordinator/api/direct/direct-messages';
 import { readConfig } from '../shared/base/config/config';
+import { secretsOf } from '../shared/base/config/config-secrets';
 import { isQuiverError } from '../shared/base/errors/quiver-error';
 import { createLogger } from '../shared/base/logs/pino-logger';
 import { LineOutput } from '../shared/base/process/line-output';
@@ -19,14 +20,12 @@ const FIXED = { RATE_LIMIT_PER_MINUTE: '0', HTTP_THREADS: '1', API_UI: 'false' }
 const port = parentPort!;
 const send = (message: FromService): void => port.postMessage(message);
 
-async function open({ folder, settings }: LibraryThreadData): Promise<void> {
+async function open({ folder, settings, words }: LibraryThreadData): Promise<void> {
   const environment = { ...settings, ...FIXED, DATA_DIR: folder };
   const config = readConfig(environment, availableParallelism());
   const log = createLogger({
     level: config.logLevel,
-    secrets: [config.backupS3SecretAccessKey, config.backupSecret, config.rerankApiKey, config.llmApiKey].filter(
-      (secret) => secret !== undefined,
-    ),
+    secrets: secretsOf(config),
     output: {
       write: (line) => send(['log', line]),
       flush: () => Promise.resolve(),
@@ -44,6 +43,7 @@ async function open({ folder, settings }: LibraryThreadData): Promise<void> {
       shutdown,
       stopSignal: new AbortController().signal,
       entrance: calls,
+      words,
     });
   });
   port.on('message', (message: ToService) => {

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { SocketEntrance } from '../coordinator/api/connections/socket-entrance';
 import { LINK_MINUTES } from '../coordinator/service/keys/sign-in';
 import { type Config, readConfig } from '../shared/base/config/config';
+import { secretsOf } from '../shared/base/config/config-secrets';
 import { describeUnknown, unknownSettings } from '../shared/base/config/unknown-settings';
 import type { Logger } from '../shared/base/logs/logger';
 import { createLogger } from '../shared/base/logs/pino-logger';
@@ -90,15 +91,7 @@ function main(): void {
   const output = new StandardOutput(process.env);
   const log = createLogger({
     level: config.logLevel,
-    secrets: [
-      config.apiKey,
-      config.backupS3SecretAccessKey,
-      config.backupS3SessionToken,
-      config.backupSecret,
-      config.backupSecretOther,
-      config.rerankApiKey,
-      config.llmApiKey,
-    ].filter((secret) => secret !== undefined),
+    secrets: secretsOf(config),
     output,
   });
   runUntilSignal({

@@ -5,7 +5,13 @@ import type { Replacement } from '../shared/wire/administration';
 import { mustWorkWithMembers } from '../shared/cluster-store/entries/member-compatibility';
 import { MemberName } from '../shared/cluster-store/entries/member-name';
 import { followMemberFiles } from '../shared/member/member-files';
-import { etcdAccess, memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/member/member-options';
+import {
+  etcdAccess,
+  memberAddress,
+  memberCredentials,
+  memberSecretsOf,
+  memberStore,
+} from '../shared/member/member-options';
 import {
   FAILURES_PREFIX,
   holdsIn,
@@ -587,7 +593,7 @@ function main(): void {
   const output = new StandardOutput(process.env);
   const log = createLogger({
     level: config.logLevel,
-    secrets: secretsOf(config),
+    secrets: memberSecretsOf(config),
     output,
     base: { node: config.memberId },
   });

@@ -33,8 +33,16 @@ try {
   log(`${name} needs glibc ${glibc}`);
   const packageFolder = join(work, 'package');
   await makeReleasePackage(packageFolder);
-  for (const folder of [packageFolder, platformFolder, join(ROOT, 'clients', 'typescript')])
-    runNpm(['pack', '--pack-destination', out, folder], work);
+  for (const folder of [packageFolder, platformFolder, join(ROOT, 'clients', 'typescript')]) {
+    const file = join(folder, 'package.json');
+    const before = readFileSync(file);
+    try {
+      tellOrigin(file);
+      runNpm(['pack', '--pack-destination', out, folder], work);
+    } finally {
+      writeFileSync(file, before);
+    }
+  }
   log('the wheels');
   makeWheel({ out, work: join(work, 'wheel'), packageFolder, platformFolder });
   makeChart();
@@ -44,6 +52,17 @@ try {
   for (const file of readdirSync(out)) log(join(out, file));
 } finally {
   rmSync(work, { recursive: true, force: true });
+}
+
+/**
+ * Where it was built, which npm wants to know of what is published with provenance; a build elsewhere says nothing.
+ * @param {string} file
+ */
+function tellOrigin(file) {
+  const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: name } = process.env;
+  if (!server || !name) return;
+  const repository = { type: 'git', url: `git+${server}/${name}.git` };
+  writeFileSync(file, `${JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), repository }, null, 2)}\n`);
 }
 
 /** As `helm package` does: the chart's folder in an archive. */

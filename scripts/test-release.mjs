@@ -99,10 +99,16 @@ async function tour(what, folder, { install, measured, command, started }) {
     DATA_DIR: 'data',
   };
   const { command: name, words } = command('embedded');
-  const server = spawn(name, words, { env: environment(settings), stdio: ['ignore', 'ignore', 'inherit'] });
+  const server = spawn(name, words, { env: environment(settings), stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = new Promise((done) => server.once('exit', done));
+  let said = '';
+  server.stderr.setEncoding('utf8').on('data', (text) => {
+    said += text;
+    process.stderr.write(text);
+  });
   try {
     await untilReady(opsPort, server);
+    if (said.includes('setup:')) throw new Error('it was built here: the native parts of the release were not taken');
     writeFileSync(join(folder, 'rows.csv'), 'id,vector,colour\na,"[1,0]",red\nb,"[0,1]",blue\n');
     runLine(command('import rows.csv --into rows --create'), settings);
     const answer = runLine(command("search rows --vector '[0.1,0.9]' -k 1"), settings);

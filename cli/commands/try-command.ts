@@ -98,7 +98,13 @@ function serviceEnvironment(
   environment: CommandContext['environment'],
   { folder, port }: { folder: string; port: string },
 ): Record<string, string | undefined> {
-  const { API_KEY: _key, BACKUP_TARGET: _target, DATA_EXPECTED: _expected, ...others } = environment;
+  const {
+    API_KEY: _key,
+    API_KEY_FILE: _keyFile,
+    BACKUP_TARGET: _target,
+    DATA_EXPECTED: _expected,
+    ...others
+  } = environment;
   return {
     LOG_LEVEL: 'error',
     ...others,

@@ -51,6 +51,10 @@ export class EmbeddedQuiver extends QuiverClient {
 export async function openQuiver(folder: string, options: OpenOptions = {}): Promise<EmbeddedQuiver> {
   const { settings = {}, onLog = (line: string) => void process.stderr.write(line) } = options;
   const given = Object.entries(settings).map(([name, value]) => [name, String(value)]);
-  const data = { folder: resolve(folder), settings: { LOG_LEVEL: 'error', ...Object.fromEntries(given) } };
+  const data = {
+    folder: resolve(folder),
+    settings: { LOG_LEVEL: 'error', ...Object.fromEntries(given) },
+    words: process.argv,
+  };
   return new EmbeddedQuiver(await ServiceThread.open(data, onLog), options);
 }

@@ -97,7 +97,9 @@ export class ServiceThread {
         forget: () => signal?.removeEventListener('abort', gone),
       });
       if (this.pending.size === 1) this.worker.ref();
-      const headers = (init.headers ?? {}) as Record<string, string>;
+      // As HTTP has them there.
+      const named = Object.entries((init.headers ?? {}) as Record<string, string>);
+      const headers = Object.fromEntries(named.map(([name, value]) => [name.toLowerCase(), value]));
       this.send([
         'call',
         id,
@@ -149,8 +151,10 @@ export class ServiceThread {
       case 'head':
         call.answer = new DirectAnswer(message[2], message[3], {
           taken: (characters) => this.send(['taken', message[1], characters]),
+          // Also of one that has come whole and was not read: it is kept there until then.
           gone: () => {
-            if (this.over(message[1]) !== undefined) this.send(['gone', message[1]]);
+            this.over(message[1]);
+            this.send(['gone', message[1]]);
           },
         });
         return call.resolve(call.answer as unknown as Response);
@@ -176,7 +180,8 @@ export class ServiceThread {
   private async sendPiece(id: number, call: Pending): Promise<void> {
     try {
       const step = await call.pieces?.next();
-      this.send(['piece', id, step === undefined || step.done === true ? null : step.value]);
+      // A part of a buffer would be sent with all of that.
+      this.send(['piece', id, step === undefined || step.done === true ? null : new Uint8Array(step.value)]);
     } catch (error) {
       this.over(id)?.reject(error);
       this.send(['gone', id]);

@@ -51,6 +51,7 @@ export async function makeReleasePackage(folder) {
     reached.files.has(file) || /^(programs\/.*\.js|ui\/.*|.*\.d\.ts)$/.test(file) || file.endsWith('.json');
   for (const file of filesUnder(join(ROOT, 'dist')).filter(whole))
     cpSync(join(ROOT, 'dist', file), join(folder, 'dist', file));
+  for (const file of filesUnder(join(folder, 'dist/programs'))) await shorten(join(folder, 'dist/programs', file));
   for (const part of ['README.md', 'LICENSE', 'CHANGELOG.md', ...publishedParts(manifest.files)])
     cpSync(join(ROOT, part), join(folder, part), { recursive: true });
   const packages = closureOf(named);
@@ -66,6 +67,17 @@ export async function makeReleasePackage(folder) {
     bundleDependencies: named,
   };
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(published, null, 2)}\n`);
+}
+
+/**
+ * Blanks and comments are half of a program. Names stay, for stack traces.
+ * @param {string} file
+ */
+async function shorten(file) {
+  const { transform } = await import('esbuild');
+  const options = /** @type {const} */ ({ platform: 'node', minifyWhitespace: true, legalComments: 'inline' });
+  const { code } = await transform(readFileSync(file, 'utf8'), options);
+  writeFileSync(file, code);
 }
 
 /**

@@ -4,6 +4,7 @@ import type { EtcdObserver } from '../cluster-store/etcd/etcd-observer';
 import type { EtcdOptions } from '../cluster-store/etcd/etcd-transport';
 import { SealedClusterStore } from '../cluster-store/sealed-cluster-store';
 import type { ClusterConfig, Config, EtcdConfig } from '../base/config/config';
+import { secretsOf } from '../base/config/config-secrets';
 import { QuiverError } from '../base/errors/quiver-error';
 import { readAll } from '../base/process/followed-files';
 import { RenewedCertificates } from '../base/process/renewed-certificates';
@@ -90,42 +91,9 @@ export function memberAddress(config: ClusterConfig, rpcPort: number): string {
   return `${advertiseAddress || hostname()}:${rpcPort}`;
 }
 
-/** Texts that must never be in a log. */
-export function secretsOf(
-  config: Pick<
-    Config,
-    | 'apiKey'
-    | 'backupS3SecretAccessKey'
-    | 'backupS3SessionToken'
-    | 'backupSecret'
-    | 'backupSecretOther'
-    | 'rerankApiKey'
-    | 'llmApiKey'
-  > &
-    ClusterConfig,
-): string[] {
-  const {
-    apiKey,
-    etcdPassword,
-    clusterSecret,
-    clusterSecretOther,
-    backupS3SecretAccessKey,
-    backupS3SessionToken,
-    backupSecret,
-    backupSecretOther,
-    rerankApiKey,
-    llmApiKey,
-  } = config;
-  return [
-    apiKey,
-    etcdPassword,
-    clusterSecret,
-    clusterSecretOther,
-    backupS3SecretAccessKey,
-    backupS3SessionToken,
-    backupSecret,
-    backupSecretOther,
-    rerankApiKey,
-    llmApiKey,
-  ].filter((secret) => secret !== undefined);
+/** Texts that must never be in a log of a member. */
+export function memberSecretsOf(config: Config & ClusterConfig): string[] {
+  const { etcdPassword, clusterSecret, clusterSecretOther } = config;
+  const own = [etcdPassword, clusterSecret, clusterSecretOther].filter((secret) => secret !== undefined);
+  return [...secretsOf(config), ...own];
 }

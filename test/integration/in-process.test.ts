@@ -201,8 +201,17 @@ test('a close breaks off an answer that somebody reads in pieces', async () => {
   await expect(rest()).rejects.toBeInstanceOf(ClosedError);
 });
 
+test('a write under a key is done once, however the name of the header is written', async () => {
+  const quiver = await openQuiver(data(), { settings });
+  const rows = await quiver.getOrCreate({ name: 'rows', dim: 2 });
+  const write = (name: string) => rows.upsert({ external_id: 'a', vector: [1, 0] }, { headers: { [name]: 'a-key' } });
+  const first = await write('Idempotency-Key');
+  expect(await write('idempotency-key')).toEqual(first);
+  await quiver.close();
+});
+
 test('calls of a thread that dies are refused, and say so', async () => {
-  const thread = await ServiceThread.open({ folder: data(), settings }, null);
+  const thread = await ServiceThread.open({ folder: data(), settings, words: [] }, null);
   const client = new QuiverClient({ url: 'http://embedded', apiKey: 'owner', fetch: thread.fetch as typeof fetch });
   const rows = await client.getOrCreate({ name: 'rows', dim: 2 });
   const call = rows.upsert({ external_id: 'a', vector: [1, 0] }).catch((error: unknown) => error);

@@ -89,7 +89,9 @@ test('it serves the demo, opens the dashboard signed in, and leaves nothing afte
     );
     chmodSync(join(folder, name), 0o755);
   }
-  run = new TryRun([], { DISPLAY: ':0', API_KEY: 'a-key-of-another-service', DATA_DIR: join(folder, 'data') });
+  const keyFile = join(folder, 'key');
+  writeFileSync(keyFile, 'a-key-of-another-service');
+  run = new TryRun([], { DISPLAY: ':0', API_KEY_FILE: keyFile, DATA_DIR: join(folder, 'data') });
   const { url, key, link } = await run.serves();
   await eventually('a browser is opened', () => existsSync(opened));
   expect(readFileSync(opened, 'utf8')).toBe(link);

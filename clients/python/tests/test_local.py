@@ -139,6 +139,10 @@ async def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
 async def test_what_can_not_be_started_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(LocalServiceError, match="RECALL_TARGET"):
         local(tmp_path / "data", program=PROGRAM, settings={"RECALL_TARGET": "much"})
+    # An option that is not valid leaves no service behind.
+    with pytest.raises(TypeError):
+        local(tmp_path / "data", program=PROGRAM, settings=SETTINGS, timeout=None)  # type: ignore[arg-type]
+    local(tmp_path / "data", program=PROGRAM, settings=SETTINGS).close()
     with pytest.raises(LocalServiceError, match="could not be started"):
         local(tmp_path / "data", program=tmp_path / "nothing")
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -58,8 +58,8 @@ export class UnboundVectors {
 
   /**
    * As `mend`, where the write was made by a call before, which may have died behind it: by id, the versions that it
-   * gave. An item that is of its version still has the vector that came with it. Without its model, nothing is mended.
-   * Errors: as `mend`.
+   * gave. An item that is of its version still has the vector that came with it. Errors: as `mend`,
+   * also while its model is away: nobody knows by then whether there is something to mend.
    */
   async mendRepeated(name: string, versions: ReadonlyMap<string, number>): Promise<void> {
     if (versions.size === 0) return;
@@ -78,13 +78,7 @@ export class UnboundVectors {
         passages.push(passage);
       });
       if (items.length === 0) return;
-      // Nearly always there is nothing to mend: what was done is answered, whether there is a model or not.
-      const made = await embedder.embedPassages(collection, passages).catch((error: unknown) => {
-        if (!isQuiverError(error)) throw error;
-        return null;
-      });
-      if (made === null) return;
-      const { vectors } = made;
+      const { vectors } = await embedder.embedPassages(collection, passages);
       const changed = items.flatMap((item, i) =>
         vectors[i].length !== item.vector!.length || isSame(vectors[i], item.vector!)
           ? []

@@ -92,6 +92,8 @@ class BoostedPool : public SortedPool {
   bool takes(float key) const { return key >= floor(); }
   size_t add(PoolEntry entry) {
     const size_t place = insert(entry);
+    if (!entry.passage())
+      slack_ = std::max(slack_, limits_.deviations * limits_.reach.query.deviation(meta_of(entry)));
     if (nearest_ != kNone) {
       if (place <= nearest_) {
         nearest_++;
@@ -128,9 +130,9 @@ class BoostedPool : public SortedPool {
     const BoostValues::Number number = limits_.values.number(slot);
     limits_.noted.push_back({entry.row(), entry.key, number});
     if (!best_.add(limits_.values.boosted(reach.query.score_of(entry.key), number.low))) return;
-    const float least = least_key(reach.query, limits_.values, best_.last());
-    least_key_ = least - limits_.deviations * reach.query.deviation(reach.rows.meta(entry.row()));
+    least_key_ = least_key(reach.query, limits_.values, best_.last()) - slack_;
   }
+  const RowMeta& meta_of(const PoolEntry& entry) const { return limits_.reach.rows.meta(entry.row()); }
 
   // The first `kept` stay.
   void forget_far(size_t kept) {
@@ -163,6 +165,8 @@ class BoostedPool : public SortedPool {
   const float zero_key_;
   // Place of the anchor.
   size_t nearest_ = kNone;
+  // By how much the exact key of any of the rows so far may exceed its approximate one.
+  float slack_ = 0;
   // The greatest key of a row that found no place.
   float dropped_ = -std::numeric_limits<float>::infinity();
   // The least key that is near enough to it, and the least that may be of one of the best.
@@ -272,8 +276,8 @@ class BoostedCandidates {
 };
 
 // Answers false if what may be among the best lies too far apart.
-bool walk_boosted(const Snapshot& snapshot, const Query& query, const SearchRequest& request, const BoostValues& values,
-                  BoostedCandidates& candidates, SearchCost& cost) {
+bool walk_boosted(const Snapshot& snapshot, const Query& query, const SearchRequest& request, SearchPlan plan,
+                  const BoostValues& values, BoostedCandidates& candidates, SearchCost& cost) {
   const RowStore& rows = *snapshot.rows;
   const Graph& graph = *snapshot.graph;
   const Effort& effort = snapshot.effort;
@@ -281,6 +285,10 @@ bool walk_boosted(const Snapshot& snapshot, const Query& query, const SearchRequ
   const bool filtered = request.allowed.kind == Allowed::Kind::kBitmap;
   const size_t wanted = std::max(request.k, size_t(Effort::kDepths[0]));
   const size_t pool = inline_pool_max(snapshot) / kPoolShare + 1;
+  // A pool in which not even the wanted ones find room, or only with luck where cells find them sooner.
+  const double share = double(request.allowed.count) / double(std::max<size_t>(1, rows.live()));
+  const double room = plan == SearchPlan::kCells ? std::min(1.0, share) * double(pool) : double(pool);
+  if (double(std::min(wanted, request.allowed.count)) > room) return false;
   const float gamma = effort.at(double(wanted), graph.rows()).gamma;
   thread_local std::vector<NotedRow> noted;
   noted.clear();
@@ -320,7 +328,7 @@ std::optional<std::vector<Hit>> search_boosted(const Snapshot& snapshot, const S
   BoostedCandidates candidates(rows, query, values, request.k, deviations);
   const Allowed& allowed = request.allowed;
   if (walks) {
-    if (!walk_boosted(snapshot, query, request, values, candidates, cost)) return std::nullopt;
+    if (!walk_boosted(snapshot, query, request, *plan, values, candidates, cost)) return std::nullopt;
     scan_later(snapshot, query, request, allowed, snapshot.graph->rows(), stop, candidates, cost);
   } else if (snapshot.sketches != nullptr && allowed.kind != Allowed::Kind::kSlots) {
     scan_later(snapshot, query, request, allowed, 0, stop, candidates, cost);

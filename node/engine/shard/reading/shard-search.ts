@@ -168,7 +168,10 @@ export class ShardSearch {
   private async boosted(request: VectorSearch, given: Boosts): Promise<VectorSearchResult> {
     const { indexes, slots } = this.parts;
     const counter = request.counted === true ? new SearchCounter() : null;
-    if (request.filter !== null) await indexes.filters.prepare(request.filter);
+    if (request.filter !== null) {
+      await indexes.filters.prepare(request.filter);
+      counter?.filtered(indexes.directory.liveCount);
+    }
     let boosts: ShardBoosts | null = null;
     const epoch = slots.beginRead();
     try {

@@ -63,13 +63,18 @@ async def local_async(
     The rest is as of the client.
     """
     service = await aside(lambda: LocalService(folder, program=program, settings=settings))
-    return AsyncLocalQuiverClient(
-        service,
-        timeout=timeout,
-        retries=retries,
-        headers=headers,
-        vector_format=vector_format,
-        idempotency_keys=idempotency_keys,
-        strict=strict,
-        warnings=warnings,
-    )
+    try:
+        return AsyncLocalQuiverClient(
+            service,
+            timeout=timeout,
+            retries=retries,
+            headers=headers,
+            vector_format=vector_format,
+            idempotency_keys=idempotency_keys,
+            strict=strict,
+            warnings=warnings,
+        )
+    except BaseException:
+        # No option is looked at before.
+        await aside(service.stop)
+        raise

@@ -64,13 +64,18 @@ def local(
     The rest is as of the client.
     """
     service = aside(lambda: LocalService(folder, program=program, settings=settings))
-    return LocalQuiverClient(
-        service,
-        timeout=timeout,
-        retries=retries,
-        headers=headers,
-        vector_format=vector_format,
-        idempotency_keys=idempotency_keys,
-        strict=strict,
-        warnings=warnings,
-    )
+    try:
+        return LocalQuiverClient(
+            service,
+            timeout=timeout,
+            retries=retries,
+            headers=headers,
+            vector_format=vector_format,
+            idempotency_keys=idempotency_keys,
+            strict=strict,
+            warnings=warnings,
+        )
+    except BaseException:
+        # No option is looked at before.
+        aside(service.stop)
+        raise

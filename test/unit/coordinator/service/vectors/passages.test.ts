@@ -42,7 +42,10 @@ async function setUp(template = TEMPLATE) {
   const loseModel = (): void => {
     isLost = true;
   };
-  return { vectors, shards, expectOf, made, loseModel };
+  const findModel = (): void => {
+    isLost = false;
+  };
+  return { vectors, shards, expectOf, made, loseModel, findModel };
 }
 
 const textItem = (externalId: string, text: string, metadata?: object): VectorInput => ({
@@ -284,8 +287,8 @@ test.each([
   await expectOf('a', 'given');
 });
 
-test('what was done under a key is answered without the model, too', async () => {
-  const { vectors, loseModel } = await setUp();
+test('whether what was done under a key has its vector is not known without the model', async () => {
+  const { vectors, loseModel, findModel } = await setUp();
   await vectors.upsert('c', [textItem('a', 'one', { title: 'T' })]);
   const once = onceOf();
   const { versions } = await vectors.upsert('c', [textItem('a', 'two')], { once });
@@ -293,8 +296,10 @@ test('what was done under a key is answered without the model, too', async () =>
   await expect(vectors.upsert('c', [textItem('a', 'three')], { once: onceOf() })).rejects.toMatchObject({
     kind: 'embedding_unavailable',
   });
-  const again = await vectors.upsert('c', [textItem('a', 'two')], { once });
-  expect(again.versions).toEqual(versions);
+  const repeat = () => vectors.upsert('c', [textItem('a', 'two')], { once });
+  await expect(repeat()).rejects.toMatchObject({ kind: 'commit_unknown' });
+  findModel();
+  expect((await repeat()).versions).toEqual(versions);
 });
 
 test('passages of many items with long metadata leave others their turns', async () => {
