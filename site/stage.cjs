@@ -106,7 +106,7 @@ function sidebarOf(root, sources, reference) {
     group('Architecture', [
       ...docs('architecture'),
       ...all('docs/architecture'),
-      ...docs('adding-a-read', 'dependencies', 'hostile-clients'),
+      ...docs('adding-a-read', 'dependencies', 'release', 'hostile-clients'),
       item('CONTRIBUTING.md'),
     ]),
     group('Decisions', [item('docs/decisions/README.md', 'All'), ...all('docs/decisions')]),
