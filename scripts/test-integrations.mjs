@@ -2,9 +2,9 @@
 // registries against a service that is started for it, in a temporary folder. Names after -- choose some of them.
 import { spawn, spawnSync } from 'node:child_process';
 import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { freePorts } from './make/free-ports.mjs';
 import { ROOT, runNpm, setUpOrExit } from './setup.mjs';
 
 const KEY = 'integrations-key';
@@ -140,7 +140,7 @@ function run(command, words, { folder, environment }) {
 /** @param {(url: string) => Promise<void>} work */
 async function withService(work) {
   const data = mkdtempSync(join(tmpdir(), 'quiver-integration-data-'));
-  const port = await freePort();
+  const [port] = await freePorts(1);
   const service = spawn(process.execPath, [join(ROOT, 'scripts/try-service.cjs')], {
     env: {
       ...process.env,
@@ -170,14 +170,4 @@ async function withService(work) {
     await ended;
     if (existsSync(data)) rmSync(data, { recursive: true, force: true, maxRetries: 5 });
   }
-}
-
-/** @returns {Promise<number>} */
-function freePort() {
-  return new Promise((done) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
-      server.close(() => done(port));
-    });
-  });
 }

@@ -3,8 +3,8 @@
 // so on).
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
+import { freePorts } from './make/free-ports.mjs';
 import { ROOT, runNpm } from './setup.mjs';
 
 const MAJORS =
@@ -61,14 +61,6 @@ function environmentOf(binary, more = {}) {
   return { ...environment, PATH: `${dirname(binary)}:${process.env.PATH}`, ...more };
 }
 
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((listening) => server.once('listening', listening));
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
-  await new Promise((closed) => server.close(closed));
-  return port;
-}
-
 /**
  * Starts like `npm start`, stores a vector and finds it. Answers the seconds until it served.
  * @param {string} binary
@@ -76,7 +68,7 @@ async function freePort() {
 async function tryStart(binary) {
   const data = join(CACHE, 'data');
   rmSync(data, { recursive: true, force: true });
-  const [port, opsPort] = [await freePort(), await freePort()];
+  const [port, opsPort] = await freePorts(2);
   const startedMs = performance.now();
   const settings = {
     PORT: String(port),

@@ -4,10 +4,10 @@
 // else; that needs root. Prints times and sizes.
 import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { freePorts } from './make/free-ports.mjs';
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { root: { type: 'string' } } });
 if (positionals.length !== 1) {
@@ -166,18 +166,4 @@ async function untilReady(opsPort, server) {
     await new Promise((done) => setTimeout(done, 50));
   }
   throw new Error('the service is not ready');
-}
-
-/** @param {number} count */
-async function freePorts(count) {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer();
-      await new Promise((done) => server.listen(0, '127.0.0.1', () => done(undefined)));
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => /** @type {import('node:net').AddressInfo} */ (server.address()).port);
-  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
-  return ports;
 }

@@ -134,8 +134,8 @@ export class ReshardPass {
   private readonly unmade: UnmadeItems;
   /** No text is embedded later than this, by monotonic time. */
   private textsUntilMs = Infinity;
-  /** What a text took of the model when changes were taken over last. */
-  private textMs = 0;
+  /** What a change took, with the vector of its text, when changes were taken over last. */
+  private changeMs = 0;
   /** Whether no client writes to the old shards any more; by the number of the shard, the last version that it gave. */
   private isSealed = false;
   private readonly lastVersions: number[] = [];
@@ -551,7 +551,7 @@ export class ReshardPass {
 
   /** Whether clients may wait for what is left. */
   private areFew(left: number): boolean {
-    return left <= this.leftMax && (this.reembed === undefined || left * this.textMs <= TEXTS_LEFT_MS);
+    return left <= this.leftMax && (this.reembed === undefined || left * this.changeMs <= TEXTS_LEFT_MS);
   }
 
   /** When the old shards may be sealed, by monotonic time. */
@@ -604,7 +604,7 @@ export class ReshardPass {
       if (left === 0 || clock.monotonicMs() >= untilMs) return;
       const least = LAST_TEXTS.leastOfShard * this.owned.record.from.shards;
       // What has taken no time so far needs no slower clients.
-      if (this.textMs > 0) this.pace.slow(Math.max(least, (LAST_TEXTS.share * 1000) / this.textMs));
+      if (this.changeMs > 0) this.pace.slow(Math.max(least, (LAST_TEXTS.share * 1000) / this.changeMs));
     }
   }
 
@@ -935,7 +935,7 @@ export class ReshardPass {
     const startMs = this.parts.clock.monotonicMs();
     const anew = await this.made(missing, transfers);
     // Of all changes, for what is left is counted in changes: many may keep their vectors.
-    this.textMs = (this.parts.clock.monotonicMs() - startMs) / states.length;
+    this.changeMs = (this.parts.clock.monotonicMs() - startMs) / states.length;
     let next = 0;
     const made = states.map(({ externalId, item }, i) =>
       vectors[i] === undefined ? anew[next++] : { externalId, item: { ...item!, vector: vectors[i] } },

@@ -12,9 +12,8 @@ const NO_SECRET = '';
 /**
  * Ensures that key 1 exists, with the secret of `apiKey`, or else with `generated`, which is answered if it is the
  * key's: the caller shows it once, and it can't be read again. With null, a new key has no secret, and a later call
- * gives it one. A call that failed may have stored it, so the next one
- * gets the same. A set `apiKey` takes effect only if it is new to the store, so a key that was rotated since then stays
- * rotated. Errors: unavailable.
+ * gives it one. A call that failed may have stored it, so the next one gets the same. A set `apiKey` takes effect only
+ * if it is new to the store, so a key that was rotated since then stays rotated. Errors: unavailable.
  */
 export async function ensureDefaultKey(options: {
   store: ClusterStore;

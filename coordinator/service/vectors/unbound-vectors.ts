@@ -58,8 +58,8 @@ export class UnboundVectors {
 
   /**
    * As `mend`, where the write was made by a call before, which may have died behind it: by id, the versions that it
-   * gave. An item that is of its version still has the vector that came with it. Errors: as `mend`,
-   * also while its model is away: nobody knows by then whether there is something to mend.
+   * gave. An item that is of its version still has the vector that came with it. Errors: as `mend`, also while its
+   * model is away: nobody knows by then whether there is something to mend.
    */
   async mendRepeated(name: string, versions: ReadonlyMap<string, number>): Promise<void> {
     if (versions.size === 0) return;
